@@ -1,0 +1,138 @@
+/**
+ * What each live session is given of its project's memory.
+ *
+ * Role: decides once per session whose memory it is, reads the index once and
+ * keeps the rendered texts, so that a prompt provider called at every model
+ * step does no I/O and the text stays byte-identical. Reading again is the
+ * exception: after compaction (the old snapshot is gone anyway) or, if so
+ * configured, after a change. Never throws: a session goes on without memory.
+ */
+import type { Session } from '@deepseek-ai/dsh-session'
+import { isAbsolute, join } from 'node:path'
+import type { ResolvedConfig } from '../config.ts'
+import { viewIndex } from '../format/index-view.ts'
+import { escapePromptText } from '../prompt/escape.ts'
+import {
+  renderIndexContext,
+  renderMemoryGuidance,
+  renderUnreadableIndex,
+} from '../prompt/render.ts'
+import type { Environment } from '../store/paths.ts'
+import { resolveProjectMemoryPaths } from '../store/paths.ts'
+import {
+  indexIdentitySync,
+  modificationTimeSync,
+  readIndexSync,
+} from '../store/stable-read-sync.ts'
+import type { ProjectMemoryPaths } from '../types.ts'
+import { hasRetainedSnapshot, retainedContextText } from './retained-context.ts'
+import type { SessionAgent } from './session-kind.ts'
+import { isSubAgent } from './session-kind.ts'
+
+/** Registered name of the context with the index. */
+export const INDEX_CONTEXT_NAME = 'project-memory-index'
+
+/** What comes in by the door. */
+export interface SessionMemoryOptions {
+  config: ResolvedConfig
+  env: Environment
+  /** Told once per reading when the index of a project cannot be read. */
+  warn: (message: string) => void
+}
+
+interface SessionState {
+  readonly project: ProjectMemoryPaths | undefined
+  /** Guidance as given to the host; `''` without a project. */
+  readonly guidance: string
+  /** Index context as given to the host; `undefined` until read. */
+  index: string | undefined
+  /** Identity of the index that was read. */
+  identity: string | undefined
+}
+
+/** The memory of live sessions; forgets a session when the host does. */
+export class SessionMemory {
+  readonly #options: SessionMemoryOptions
+  readonly #states = new WeakMap<Session, SessionState>()
+
+  constructor(options: SessionMemoryOptions) {
+    this.#options = options
+  }
+
+  /** Read a session's index now, before its first prompt is assembled. */
+  open(agent: SessionAgent): void {
+    this.indexText(agent)
+  }
+
+  /** @returns the project whose memory the session uses; `undefined` when it has no working directory. */
+  project(agent: SessionAgent): ProjectMemoryPaths | undefined {
+    return this.#stateOf(agent).project
+  }
+
+  /** @returns the guidance section, the same bytes in every session of a project. */
+  guidanceText(agent: SessionAgent): string {
+    return this.#stateOf(agent).guidance
+  }
+
+  /** @returns the index context: frozen, `''` when the session gets none. */
+  indexText(agent: SessionAgent): string {
+    const state = this.#stateOf(agent)
+    if (state.index !== undefined && !this.#isOutdated(agent, state)) return state.index
+    state.index = escapePromptText(this.#readIndexText(agent, state))
+    return state.index
+  }
+
+  /** Tell that a session's history was replaced: an index that the model no longer sees is read again. */
+  onHistoryReplaced(session: Session): void {
+    const state = this.#states.get(session)
+    if (state !== undefined && !hasRetainedSnapshot(session)) state.index = undefined
+  }
+
+  #stateOf(agent: SessionAgent): SessionState {
+    const existing = this.#states.get(agent.session)
+    if (existing !== undefined) return existing
+    const project = this.#resolveProject(agent)
+    const guidance =
+      project === undefined ? '' : escapePromptText(renderMemoryGuidance(project.root))
+    const state: SessionState = { project, guidance, index: undefined, identity: undefined }
+    this.#states.set(agent.session, state)
+    return state
+  }
+
+  #resolveProject({ session }: SessionAgent): ProjectMemoryPaths | undefined {
+    const { cwd } = session.header
+    if (cwd === undefined || !isAbsolute(cwd) || cwd.includes('\0')) return undefined
+    return resolveProjectMemoryPaths(cwd, this.#options.env, this.#options.config.projectRoot)
+  }
+
+  #isOutdated(agent: SessionAgent, state: SessionState): boolean {
+    if (this.#options.config.indexRefresh === 'session' || state.project === undefined) return false
+    if (!this.#readsOwnIndex(agent)) return false
+    return indexIdentitySync(state.project) !== state.identity
+  }
+
+  #readsOwnIndex(agent: SessionAgent): boolean {
+    return this.#options.config.subagents === 'all' || !isSubAgent(agent)
+  }
+
+  #readIndexText(agent: SessionAgent, state: SessionState): string {
+    const { project } = state
+    if (project === undefined) return ''
+    if (!this.#readsOwnIndex(agent)) return retainedContextText(agent.session, INDEX_CONTEXT_NAME)
+    const reading = readIndexSync(project)
+    state.identity = reading.identity
+    if (reading.kind === 'absent') return ''
+    if (reading.kind === 'unreadable') {
+      this.#options.warn(`project memory is not shown: ${reading.reason}`)
+      return renderUnreadableIndex(project.root, reading.reason)
+    }
+    const { indexLineLimit, indexCharacterLimit, overflow } = this.#options.config
+    const view = viewIndex(reading.text, {
+      lineLimit: indexLineLimit,
+      characterLimit: indexCharacterLimit,
+      overflow,
+      mtimeMsOf: (fileName) => modificationTimeSync(join(project.root, fileName)),
+    })
+    return renderIndexContext(project.root, view)
+  }
+}

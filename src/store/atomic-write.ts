@@ -1,0 +1,181 @@
+/**
+ * Replacing a file so that readers see the old bytes or the new ones, and a
+ * power cut leaves one of the two.
+ *
+ * Role: temp file next to the target (exclusive, unpredictable name, no-follow)
+ * -> write -> fsync -> rename -> directory fsync. There is no fallback that
+ * writes into the target: on failure the old file is intact and the temp file
+ * is gone. Staging and publishing are separate, so that a transaction can stage
+ * several files and look at its lock in between.
+ */
+import { randomBytes } from 'node:crypto'
+import type { BigIntStats } from 'node:fs'
+import { constants } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { MemoryError, SymlinkWriteRefusedError, errnoOf } from '../errors.ts'
+import { throwIfAborted } from './abort.ts'
+import { syncDirectory, writeError } from './directories.ts'
+import type { FileSystem } from './file-system.ts'
+import { localFileSystem } from './file-system.ts'
+
+/** Mode of files that are made: the owner alone. */
+const NEW_FILE_MODE = 0o600
+
+/** Tries to find an unused temp name; with 96 random bits a second one is already unlikely. */
+const TEMP_NAME_ATTEMPTS = 3
+
+/** Waits between tries of a rename, in ms: virus scanners and indexers hold a file for a moment. */
+const RENAME_RETRY_DELAYS_MS = [10, 20, 40, 80, 160, 320]
+
+/** Errors of a rename that pass by themselves. */
+const TRANSIENT_RENAME_ERRORS = new Set(['EPERM', 'EBUSY', 'EACCES'])
+
+/** A temp file's name: hidden, so no reader takes it for a memory, and not to be guessed. */
+function temporaryName(target: string): string {
+  return `.${basename(target).slice(0, 100)}.tmp-${randomBytes(12).toString('hex')}`
+}
+
+/** @returns whether a name is one that {@link stageFile} gives to its temp files. */
+export function isTemporaryName(name: string): boolean {
+  return /^\..+\.tmp-[0-9a-f]{24}$/u.test(name)
+}
+
+/** A written and flushed file that is not yet visible under its name. */
+export interface StagedFile {
+  target: string
+  temporaryPath: string
+}
+
+/** Options of the writing functions. */
+export interface WriteOptions {
+  fileSystem?: FileSystem
+  signal?: AbortSignal | undefined
+}
+
+/** @returns the stats of the regular file to replace, or `undefined` when there is none. */
+async function statTarget(path: string, fileSystem: FileSystem): Promise<BigIntStats | undefined> {
+  try {
+    const stats = await fileSystem.lstat(path, { bigint: true })
+    if (stats.isSymbolicLink()) throw new SymlinkWriteRefusedError(path)
+    if (!stats.isFile()) {
+      throw new MemoryError('NOT_REGULAR_FILE', `${path} is not a regular file; move it away`, {
+        path,
+      })
+    }
+    return stats
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+async function openTemporary(
+  target: string,
+  fileSystem: FileSystem,
+): Promise<{ temporaryPath: string; handle: Awaited<ReturnType<FileSystem['open']>> }> {
+  const flags =
+    constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0)
+  for (let attempt = 1; ; attempt += 1) {
+    const temporaryPath = join(dirname(target), temporaryName(target))
+    try {
+      return { temporaryPath, handle: await fileSystem.open(temporaryPath, flags, NEW_FILE_MODE) }
+    } catch (error) {
+      if (errnoOf(error) !== 'EEXIST' || attempt === TEMP_NAME_ATTEMPTS) throw error
+    }
+  }
+}
+
+/**
+ * Write and flush a temp file next to its target.
+ * @param target - absolute path of the file to replace or make; its directory must exist.
+ * @param content - bytes, or text written as UTF-8.
+ * @returns what {@link publishFile} or {@link discardFile} needs. The target is untouched.
+ * @throws SymlinkWriteRefusedError, MemoryError `NOT_REGULAR_FILE`, `WRITE_FAILED`, or an
+ *   `AbortError`; no temp file is left.
+ */
+export async function stageFile(
+  target: string,
+  content: string | Uint8Array,
+  { fileSystem = localFileSystem, signal }: WriteOptions = {},
+): Promise<StagedFile> {
+  throwIfAborted(signal)
+  let staged: StagedFile | undefined
+  try {
+    const existing = await statTarget(target, fileSystem)
+    const { temporaryPath, handle } = await openTemporary(target, fileSystem)
+    staged = { target, temporaryPath }
+    try {
+      await handle.writeFile(content)
+      if (existing !== undefined) await handle.chmod(Number(existing.mode & 0o7777n))
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    throwIfAborted(signal)
+    return staged
+  } catch (error) {
+    if (staged !== undefined) await discardFile(staged, fileSystem)
+    throw writeError(target, error)
+  }
+}
+
+/** Remove a staged file; failing to do so is left to the litter search of the next operation. */
+export async function discardFile(
+  staged: StagedFile,
+  fileSystem: FileSystem = localFileSystem,
+): Promise<void> {
+  await fileSystem.unlink(staged.temporaryPath).catch(() => undefined)
+}
+
+async function renameWithRetries(from: string, to: string, fileSystem: FileSystem): Promise<void> {
+  for (const delayMs of [...RENAME_RETRY_DELAYS_MS, undefined]) {
+    try {
+      await fileSystem.rename(from, to)
+      return
+    } catch (error) {
+      if (delayMs === undefined || !TRANSIENT_RENAME_ERRORS.has(errnoOf(error) ?? '')) throw error
+      await delay(delayMs)
+    }
+  }
+}
+
+/**
+ * Make a staged file visible under its name. Visible, not yet durable: the
+ * directory has to be flushed, see {@link syncDirectory}.
+ * @throws MemoryError `WRITE_FAILED`; the target is as before, the temp file is gone.
+ */
+export async function publishFile(
+  staged: StagedFile,
+  fileSystem: FileSystem = localFileSystem,
+): Promise<void> {
+  try {
+    await renameWithRetries(staged.temporaryPath, staged.target, fileSystem)
+  } catch (error) {
+    await discardFile(staged, fileSystem)
+    throw writeError(staged.target, error)
+  }
+}
+
+/**
+ * Replace or make one file. When the promise resolves the new content is durable.
+ * @param path - absolute path; its directory must exist. A link is refused.
+ * @param content - bytes, or text written as UTF-8.
+ * @param signal - stops before the rename; rejects with an `AbortError`.
+ * @throws as {@link stageFile} and {@link publishFile}; the old file is intact and no temp file is
+ *   left, except that a failing directory flush leaves the new content visible.
+ */
+export async function writeFileAtomic(
+  path: string,
+  content: string | Uint8Array,
+  signal?: AbortSignal,
+  fileSystem: FileSystem = localFileSystem,
+): Promise<void> {
+  const staged = await stageFile(path, content, { fileSystem, signal })
+  await publishFile(staged, fileSystem)
+  try {
+    await syncDirectory(dirname(path), fileSystem)
+  } catch (error) {
+    throw writeError(path, error)
+  }
+}

@@ -1,0 +1,226 @@
+/**
+ * Reading a memory file so that what comes back is one version of a regular
+ * file, whole, or an error that says why not.
+ *
+ * Role: no-follow, non-blocking, bounded reads with the file's identity checked
+ * before, at and after the read. Does not retry for ever, does not decode with
+ * replacement characters. The identity (`device, inode, size, mtime, ctime`) is
+ * also what the writer compares just before it publishes.
+ */
+import { isUtf8 } from 'node:buffer'
+import type { BigIntStats } from 'node:fs'
+import { constants } from 'node:fs'
+import type { FileHandle } from 'node:fs/promises'
+import { MemoryError, errnoOf } from '../errors.ts'
+import { throwIfAborted } from './abort.ts'
+import type { FileSystem } from './file-system.ts'
+import { localFileSystem } from './file-system.ts'
+
+/** Largest file that is read, in bytes (5 MiB, the reference's limit). */
+export const MEMORY_READ_MAX_BYTES = 5 * 1024 * 1024
+
+/** How often a file that changes under the reader is tried again: enough for a burst of atomic replacements. */
+const CHANGED_FILE_ATTEMPTS = 5
+
+/** Open for reading without following a link at the end and without waiting for a FIFO's writer. */
+export const SAFE_READ_FLAGS =
+  constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
+
+/** What identifies one version of a file; equal text means the same version. */
+export type FileIdentity = string
+
+/** One version of a file. */
+export interface StableBytes {
+  bytes: Buffer
+  identity: FileIdentity
+  mtimeMs: number
+  /** Permission bits. */
+  mode: number
+}
+
+/** Options of {@link readStableBytes}. */
+export interface StableReadOptions {
+  fileSystem?: FileSystem
+  signal?: AbortSignal | undefined
+}
+
+/**
+ * The identity of a version.
+ * @param stats - from `lstat` or `fstat` with `bigint: true`.
+ */
+export function fileIdentity(stats: BigIntStats): FileIdentity {
+  return `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}`
+}
+
+/**
+ * Refuse what must not be opened or is too large.
+ * @throws MemoryError `UNSAFE_PATH` (link), `NOT_REGULAR_FILE`, `FILE_TOO_LARGE`.
+ */
+export function assertReadable(path: string, stats: BigIntStats): void {
+  if (stats.isSymbolicLink()) {
+    throw new MemoryError(
+      'UNSAFE_PATH',
+      `${path} is a symbolic link; links are not followed here`,
+      {
+        path,
+      },
+    )
+  }
+  if (!stats.isFile()) {
+    throw new MemoryError('NOT_REGULAR_FILE', `${path} is not a regular file; move it away`, {
+      path,
+    })
+  }
+  if (stats.size > BigInt(MEMORY_READ_MAX_BYTES)) {
+    throw new MemoryError(
+      'FILE_TOO_LARGE',
+      `${path} has ${stats.size} bytes, more than the ${MEMORY_READ_MAX_BYTES} that are read; make it smaller`,
+      { path },
+    )
+  }
+}
+
+/** The error of a file that never stood still. */
+export function changedError(path: string): MemoryError {
+  return new MemoryError('FILE_CHANGED', `${path} keeps changing while it is read; try again`, {
+    path,
+  })
+}
+
+/**
+ * The coded error of a failed read.
+ * @param path - what was read.
+ * @param error - what was thrown; coded errors and aborts pass unchanged.
+ */
+export function readError(path: string, error: unknown): unknown {
+  if (error instanceof MemoryError || errnoOf(error) === undefined) return error
+  const errno = errnoOf(error) as string
+  if (errno === 'ABORT_ERR') return error
+  if (errno === 'ELOOP') {
+    return new MemoryError(
+      'UNSAFE_PATH',
+      `${path} is a symbolic link; links are not followed here`,
+      {
+        path,
+        cause: error,
+      },
+    )
+  }
+  return new MemoryError(
+    'READ_FAILED',
+    `${path} cannot be read (${errno}); check its permissions and the disk`,
+    {
+      path,
+      errno,
+      cause: error,
+    },
+  )
+}
+
+async function readBounded(handle: FileHandle, size: number): Promise<Buffer> {
+  const buffer = Buffer.allocUnsafe(size + 1)
+  let length = 0
+  while (length < buffer.length) {
+    const { bytesRead } = await handle.read(buffer, length, buffer.length - length, length)
+    if (bytesRead === 0) break
+    length += bytesRead
+  }
+  return buffer.subarray(0, length)
+}
+
+/** @returns one version, or `'changed'` when the file was replaced or written meanwhile. */
+async function readVersion(
+  path: string,
+  fileSystem: FileSystem,
+  before: BigIntStats,
+): Promise<StableBytes | 'changed'> {
+  const handle = await fileSystem.open(path, SAFE_READ_FLAGS)
+  try {
+    const identity = fileIdentity(before)
+    if (fileIdentity(await handle.stat({ bigint: true })) !== identity) return 'changed'
+    const bytes = await readBounded(handle, Number(before.size))
+    if (bytes.length !== Number(before.size)) return 'changed'
+    if (fileIdentity(await handle.stat({ bigint: true })) !== identity) return 'changed'
+    return {
+      bytes,
+      identity,
+      mtimeMs: Number(before.mtimeNs / 1000n) / 1000,
+      mode: Number(before.mode & 0o7777n),
+    }
+  } finally {
+    await handle.close()
+  }
+}
+
+/**
+ * Read one version of a file.
+ * @param path - absolute path; never followed when it is a link.
+ * @param options - file system and abort signal.
+ * @returns the bytes, or `undefined` when there is no such file (`ENOENT` only).
+ * @throws MemoryError `UNSAFE_PATH`, `NOT_REGULAR_FILE`, `FILE_TOO_LARGE`, `FILE_CHANGED`,
+ *   `READ_FAILED`; an `AbortError` when aborted. The disk is never changed.
+ */
+export async function readStableBytes(
+  path: string,
+  { fileSystem = localFileSystem, signal }: StableReadOptions = {},
+): Promise<StableBytes | undefined> {
+  try {
+    for (let attempt = 0; attempt < CHANGED_FILE_ATTEMPTS; attempt += 1) {
+      throwIfAborted(signal)
+      let before: BigIntStats
+      try {
+        before = await fileSystem.lstat(path, { bigint: true })
+      } catch (error) {
+        if (errnoOf(error) === 'ENOENT') return undefined
+        throw error
+      }
+      assertReadable(path, before)
+      try {
+        const read = await readVersion(path, fileSystem, before)
+        if (read !== 'changed') return read
+      } catch (error) {
+        if (errnoOf(error) !== 'ENOENT') throw error
+      }
+    }
+  } catch (error) {
+    throw readError(path, error)
+  }
+  throw changedError(path)
+}
+
+/**
+ * Decode text that must be UTF-8.
+ * @param path - named in the error.
+ * @param bytes - file content; a byte order mark stays in the text.
+ * @throws MemoryError `NOT_UTF8` for other encodings and for NUL bytes (UTF-16 text has them).
+ */
+export function decodeUtf8(path: string, bytes: Buffer): string {
+  assertUtf8(path, bytes)
+  return bytes.toString('utf8')
+}
+
+/**
+ * Assert that bytes are UTF-8 text without NUL.
+ * @throws MemoryError `NOT_UTF8`.
+ */
+export function assertUtf8(path: string, bytes: Buffer): void {
+  if (isUtf8(bytes) && !bytes.includes(0)) return
+  throw new MemoryError('NOT_UTF8', `${path} is not UTF-8 text; convert it to UTF-8`, { path })
+}
+
+/**
+ * Read one version of a memory file as text.
+ * @param path - absolute path; a link is refused.
+ * @param signal - stops before the next step; rejects with an `AbortError`.
+ * @returns the text as it is on disk, `''` with `exists: false` when there is none; `mtimeMs` in
+ *   milliseconds since the epoch (0 when absent).
+ * @throws MemoryError as {@link readStableBytes}, and `NOT_UTF8`.
+ */
+export async function readMemoryFileStable(
+  path: string,
+  signal?: AbortSignal,
+): Promise<{ content: string; exists: boolean; mtimeMs: number }> {
+  const read = await readStableBytes(path, { signal })
+  if (read === undefined) return { content: '', exists: false, mtimeMs: 0 }
+  return { content: decodeUtf8(path, read.bytes), exists: true, mtimeMs: read.mtimeMs }
+}

@@ -1,0 +1,169 @@
+/**
+ * The store of one project's memory.
+ *
+ * Role: the public face of reading and changing a memory. It parses requests,
+ * queues changes and reads without locking. Knows nothing of sessions, prompts
+ * or the host.
+ */
+import { join } from 'node:path'
+import { readMemoryHeader } from '../format/memory-file.ts'
+import type { MemoryRecallType, ProjectMemoryPaths } from '../types.ts'
+import { throwIfAborted } from './abort.ts'
+import type { StoreContext } from './context.ts'
+import { mapBounded } from './context.ts'
+import { checkDirectories } from './directories.ts'
+import type { FileSystem } from './file-system.ts'
+import { localFileSystem } from './file-system.ts'
+import type { LockTimes } from './lock.ts'
+import { DEFAULT_LOCK_TIMES } from './lock.ts'
+import { isSafeMemoryFileName } from './paths.ts'
+import { writeQueueOf } from './queue.ts'
+import type { SaveInput, SaveRequest } from './save-request.ts'
+import { parseSaveRequest } from './save-request.ts'
+import type { CommittedSave } from './save-transaction.ts'
+import { SAFE_READ_FLAGS, decodeUtf8, readError, readStableBytes } from './stable-read.ts'
+
+/** Bytes of a memory file's head that are read for its header, as in the manifest (64 KiB). */
+const HEADER_MAX_BYTES = 64 * 1024
+
+/** What a save tells its caller; all of it is true on the disk. */
+export interface SaveResult {
+  fileName: string
+  /** Absolute path of the memory file. */
+  filePath: string
+  /** Size of the memory file in bytes. */
+  bytes: number
+  /** Whether an older memory of the same topic was replaced. */
+  replaced: boolean
+}
+
+/** One memory as its file describes it. */
+export interface MemoryListing {
+  fileName: string
+  description?: string
+  type?: MemoryRecallType
+}
+
+/** Options of {@link ProjectMemoryStore}; the defaults are for use, others for tests. */
+export interface ProjectMemoryStoreOptions {
+  fileSystem?: FileSystem
+  lockTimes?: LockTimes
+}
+
+/** Reads and changes the memory of one project. Making one touches nothing. */
+export class ProjectMemoryStore {
+  readonly paths: ProjectMemoryPaths
+  readonly #context: StoreContext
+
+  /**
+   * @param paths - from `resolveProjectMemoryPaths`.
+   * @param options - see {@link ProjectMemoryStoreOptions}.
+   */
+  constructor(paths: ProjectMemoryPaths, options: ProjectMemoryStoreOptions = {}) {
+    this.paths = paths
+    this.#context = {
+      paths,
+      lockPath: `${paths.root}.lock`,
+      fileSystem: options.fileSystem ?? localFileSystem,
+      lockTimes: options.lockTimes ?? DEFAULT_LOCK_TIMES,
+    }
+  }
+
+  /**
+   * Save a memory under its key: a new file and index line, or the replacement
+   * of those that hold the key's topic. When the promise resolves both are durable.
+   * @param input - see {@link SaveInput}; an aborted `signal` rejects with an `AbortError`, and what
+   *   was not yet published is not.
+   * @throws MemoryError: `INVALID_ARGUMENT` (nothing touched) or why the disk or the lock refused
+   *   (memory file and index as before, unless the message says otherwise).
+   */
+  async save(input: SaveInput): Promise<SaveResult> {
+    const { fileName, filePath, bytes, replaced } = await this.commit(parseSaveRequest(input))
+    return { fileName, filePath, bytes, replaced }
+  }
+
+  /**
+   * As {@link save} for a request that was already parsed; also tells what the index holds now.
+   * @internal
+   */
+  async commit(request: SaveRequest): Promise<CommittedSave> {
+    throwIfAborted(request.signal)
+    return writeQueueOf(this.#context).save(request, this)
+  }
+
+  /**
+   * Read the index as it is on disk.
+   * @param signal - rejects with an `AbortError`.
+   * @returns the raw text; `exists: false` with `''` when there is no index yet.
+   * @throws MemoryError when it exists but cannot be read, with the reason.
+   */
+  async readIndex(signal?: AbortSignal): Promise<{ content: string; exists: boolean }> {
+    const { fileSystem, paths } = this.#context
+    const absent = { content: '', exists: false }
+    if (!(await this.#directoryExists())) return absent
+    const read = await readStableBytes(paths.indexFilePath, { fileSystem, signal })
+    return read === undefined
+      ? absent
+      : { content: decodeUtf8(paths.indexFilePath, read.bytes), exists: true }
+  }
+
+  /**
+   * List the memory files directly in the memory directory, by name. Unreadable
+   * files are listed without description and type.
+   * @throws MemoryError when the directory cannot be listed.
+   */
+  async listEntries(): Promise<MemoryListing[]> {
+    const { fileSystem, paths } = this.#context
+    if (!(await this.#directoryExists())) return []
+    let names: string[]
+    try {
+      const found = await fileSystem.readdir(paths.root, { withFileTypes: true })
+      names = found.filter((item) => item.isFile()).map((item) => item.name)
+    } catch (error) {
+      throw readError(paths.root, error)
+    }
+    const files = names.filter(isSafeMemoryFileName).sort()
+    return mapBounded(files, async (fileName) => {
+      const head = await this.#readHead(join(paths.root, fileName))
+      const { description, type } = readMemoryHeader(head)
+      return {
+        fileName,
+        ...(description === undefined ? {} : { description }),
+        ...(type === undefined ? {} : { type }),
+      }
+    })
+  }
+
+  /**
+   * Refuse what of this store is waiting (`CLOSED`) and wait for its transaction
+   * in flight. The store can be used again afterwards.
+   */
+  close(): Promise<void> {
+    return writeQueueOf(this.#context).close(this)
+  }
+
+  async #directoryExists(): Promise<boolean> {
+    try {
+      return await checkDirectories(this.paths.root, this.#context.fileSystem)
+    } catch (error) {
+      throw readError(this.paths.root, error)
+    }
+  }
+
+  /** @returns the head of a file as text, `''` when it cannot be read. */
+  async #readHead(path: string): Promise<string> {
+    try {
+      const handle = await this.#context.fileSystem.open(path, SAFE_READ_FLAGS)
+      try {
+        if (!(await handle.stat()).isFile()) return ''
+        const buffer = Buffer.alloc(HEADER_MAX_BYTES)
+        const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0)
+        return buffer.toString('utf8', 0, bytesRead)
+      } finally {
+        await handle.close()
+      }
+    } catch {
+      return ''
+    }
+  }
+}

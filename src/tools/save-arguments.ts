@@ -1,0 +1,40 @@
+/**
+ * The door for the arguments of `save_project_memory`.
+ *
+ * Role: the host passes a tool's arguments unchecked. Names unknown arguments
+ * and wrong shapes before anything else is looked at.
+ */
+import { MemoryError } from '../errors.ts'
+import type { SaveInput, SaveRequest } from '../store/save-request.ts'
+import { parseSaveRequest } from '../store/save-request.ts'
+
+/** Arguments of the tool, in the order in which they are declared. */
+export const SAVE_ARGUMENT_NAMES = ['key', 'content', 'type', 'description'] as const
+
+/**
+ * Parse the model's arguments.
+ * @param args - whatever the model sent.
+ * @param maxContentChars - limit of `content` in UTF-16 code units.
+ * @param context - the session that saves and the signal that gives up.
+ * @throws MemoryError `INVALID_ARGUMENT` naming the argument and what to do.
+ */
+export function parseSaveArguments(
+  args: unknown,
+  maxContentChars: number,
+  context: { originSessionId: string | undefined; signal: AbortSignal },
+): SaveRequest {
+  if (typeof args !== 'object' || args === null || Array.isArray(args)) {
+    throw new MemoryError('INVALID_ARGUMENT', 'arguments must be an object with key and content')
+  }
+  const unknown = Object.keys(args).find(
+    (name) => !(SAVE_ARGUMENT_NAMES as readonly string[]).includes(name),
+  )
+  if (unknown !== undefined) {
+    const name = /^\w{1,40}$/u.test(unknown) ? `"${unknown}"` : 'with an odd name'
+    throw new MemoryError(
+      'INVALID_ARGUMENT',
+      `unknown argument ${name}; allowed are ${SAVE_ARGUMENT_NAMES.join(', ')}`,
+    )
+  }
+  return parseSaveRequest({ ...(args as SaveInput), ...context }, { maxContentChars })
+}
