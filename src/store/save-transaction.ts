@@ -98,7 +98,7 @@ class SaveTransaction {
   /** Choose the files one after the other, since each choice takes a name. */
   async #chooseFiles(index: IndexVersion): Promise<void> {
     const taken = new Map<string, string>()
-    for (const draft of [...this.#drafts]) {
+    for (const draft of this.#drafts) {
       try {
         throwIfAborted(draft.job.request.signal)
         const chosen = await chooseFile(this.#context, draft.job.request.key, index.text, taken)
