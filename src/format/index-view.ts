@@ -38,6 +38,8 @@ export interface IndexViewOptions extends ResolvedIndexLimits {
 export interface IndexView {
   /** The text with its warning, LF line ends, well-formed; `''` when there is nothing. */
   text: string
+  /** The warning that ends the text when something was left out, else `''`. */
+  warning: string
   /** Entries of the stripped index. */
   entryCount: number
   /** Entries whose line is in the text. */
@@ -94,7 +96,7 @@ export function viewIndex(text: string, options: IndexViewOptions): IndexView {
     if (fileName !== undefined) entries.push({ ...raw, fileName })
   }
   const size = sizeOf(body)
-  if (fits(size, limits)) return toView(body, entries, entries)
+  if (fits(size, limits)) return toView(body, '', entries, entries)
   const recent =
     options.overflow === 'recent'
       ? selectRecent(body, entries, scan.constructs, limits, options.mtimeMsOf)
@@ -106,19 +108,21 @@ export function viewIndex(text: string, options: IndexViewOptions): IndexView {
     total: entries.length,
     choice: recent === undefined ? 'first' : 'recent',
   })
-  return { ...toView(`${kept}\n\n${warning}`, entries, shown), isTruncated: true }
+  return toView(kept, warning, entries, shown)
 }
 
 function toView(
-  text: string,
+  body: string,
+  warning: string,
   entries: readonly ListedEntry[],
   shown: readonly ListedEntry[],
 ): IndexView {
   return {
-    text,
+    text: warning === '' ? body : `${body}\n\n${warning}`,
+    warning,
     entryCount: entries.length,
     shownCount: shown.length,
-    isTruncated: false,
+    isTruncated: warning !== '',
     shownFileNames: new Set(shown.map((entry) => entry.fileName)),
   }
 }
