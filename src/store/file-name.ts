@@ -43,7 +43,7 @@ function isTitleOf(entry: IndexEntryLine, topic: string): boolean {
 }
 
 /** @returns whether a file is about the topic; `undefined` when neither it nor the index says. */
-function isTopicOf(
+export function isTopicOf(
   fileName: string,
   existing: StableBytes,
   indexText: string,

@@ -1,0 +1,217 @@
+/**
+ * Forgotten memories that can still be had back.
+ *
+ * Role: one file per forgotten memory under `.trash`: a JSON line with what its
+ * index entry was, then the bytes of the memory file. Kept 30 days, at most 100.
+ * The suffix keeps them out of every scan for `.md`.
+ */
+import { constants } from 'node:fs'
+import { join } from 'node:path'
+import { MemoryError, errnoOf } from '../errors.ts'
+import { writeFileAtomic } from './atomic-write.ts'
+import type { StoreContext } from './context.ts'
+import { syncDirectory, writeError } from './directories.ts'
+import { isSafeMemoryFileName } from './paths.ts'
+import { SAFE_READ_FLAGS, readStableBytes } from './stable-read.ts'
+
+/** Name of the directory in the memory directory. */
+export const TRASH_DIRECTORY_NAME = '.trash'
+
+/** How long a forgotten memory is kept, in days. */
+export const TRASH_KEEP_DAYS = 30
+
+/** How many forgotten memories are kept. */
+export const TRASH_KEEP_COUNT = 100
+
+const DAY_MS = 24 * 60 * 60 * 1000
+
+/** Most bytes of the memory's name inside the trash file's name; a file name has 255. */
+const NAME_MAX_BYTES = 200
+
+/** Most bytes of the JSON line: an index line and a title are far shorter. */
+const RECORD_MAX_BYTES = 64 * 1024
+
+const TRASH_NAME = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z-(.+\.md)\.trash$/u
+
+/** What the JSON line says. */
+export interface TrashRecord {
+  fileName: string
+  title: string
+  /** The index line as it was, with lines that belonged to it; `''` when there was none. */
+  indexLine: string
+  /** File name of the entry before it; `null` when it was the first. */
+  after: string | null
+  /** The session that forgot it; `null` outside a session. */
+  sessionId: string | null
+}
+
+/** A file in the trash. */
+export interface TrashItem {
+  path: string
+  /** When it was forgotten, ms since the epoch. */
+  trashedMs: number
+  record: TrashRecord
+}
+
+/** @returns the trash directory of a memory. */
+export function trashDirectory({ paths }: StoreContext): string {
+  return join(paths.root, TRASH_DIRECTORY_NAME)
+}
+
+function trashedMsOf(name: string): number | undefined {
+  const parts = TRASH_NAME.exec(name)?.slice(1, 8).map(Number)
+  if (parts === undefined) return undefined
+  const [year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0, ms = 0] = parts
+  return Date.UTC(year, month - 1, day, hour, minute, second, ms)
+}
+
+function shortened(fileName: string): string {
+  const stem = Array.from(fileName.slice(0, -'.md'.length))
+  while (Buffer.byteLength(stem.join('')) > NAME_MAX_BYTES) stem.pop()
+  return `${stem.join('')}.md`
+}
+
+/** Make sure that the trash is a directory of its own and no link. */
+async function ensureTrash(context: StoreContext): Promise<string> {
+  const { fileSystem, paths } = context
+  const directory = trashDirectory(context)
+  try {
+    await fileSystem.mkdir(directory, { mode: 0o700 })
+    await syncDirectory(paths.root, fileSystem)
+  } catch (error) {
+    if (errnoOf(error) !== 'EEXIST') throw writeError(directory, error)
+  }
+  if (!(await fileSystem.lstat(directory)).isDirectory()) {
+    throw new MemoryError('UNSAFE_PATH', `${directory} is not a real directory; move it away`, {
+      path: directory,
+    })
+  }
+  return directory
+}
+
+/**
+ * Put a copy into the trash. Durable when the promise resolves.
+ * @param record - its JSON line.
+ * @param bytes - the memory file.
+ * @param nowMs - ms since the epoch.
+ * @returns the path of the new file.
+ * @throws MemoryError; no file of ours is left.
+ */
+export async function writeTrash(
+  context: StoreContext,
+  record: TrashRecord,
+  bytes: Buffer,
+  nowMs: number,
+): Promise<string> {
+  const { fileSystem } = context
+  const directory = await ensureTrash(context)
+  for (let ms = nowMs; ; ms += 1) {
+    const stamp = new Date(ms).toISOString().replaceAll(/[-:.]/gu, '')
+    const path = join(directory, `${stamp}-${shortened(record.fileName)}.trash`)
+    if ((await readStableBytes(path, { fileSystem })) !== undefined) continue
+    const content = Buffer.concat([Buffer.from(`${JSON.stringify(record)}\n`), bytes])
+    await writeFileAtomic(path, content, undefined, fileSystem)
+    return path
+  }
+}
+
+/** @returns the record of a JSON line, or `undefined` when it is not one. */
+function parseRecord(line: string): TrashRecord | undefined {
+  let value: Partial<Record<keyof TrashRecord, unknown>> | null
+  try {
+    value = JSON.parse(line)
+  } catch {
+    return undefined
+  }
+  if (typeof value !== 'object' || value === null) return undefined
+  const { fileName, title, indexLine, after, sessionId } = value
+  if (!isSafeMemoryFileName(fileName)) return undefined
+  return {
+    fileName,
+    title: typeof title === 'string' ? title : '',
+    indexLine: typeof indexLine === 'string' ? indexLine : '',
+    after: typeof after === 'string' ? after : null,
+    sessionId: typeof sessionId === 'string' ? sessionId : null,
+  }
+}
+
+async function readRecord(path: string, context: StoreContext): Promise<TrashRecord | undefined> {
+  const handle = await context.fileSystem.open(path, SAFE_READ_FLAGS | constants.O_RDONLY)
+  try {
+    const buffer = Buffer.alloc(RECORD_MAX_BYTES)
+    const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0)
+    const end = buffer.subarray(0, bytesRead).indexOf('\n')
+    return end < 0 ? undefined : parseRecord(buffer.toString('utf8', 0, end))
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Names in the trash that are ours, newest first; `[]` when there is no trash. */
+async function trashNames(context: StoreContext): Promise<{ name: string; trashedMs: number }[]> {
+  let names: string[]
+  try {
+    const found = await context.fileSystem.readdir(trashDirectory(context), { withFileTypes: true })
+    names = found.filter((item) => item.isFile()).map((item) => item.name)
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return []
+    throw error
+  }
+  return names
+    .flatMap((name) => {
+      const trashedMs = trashedMsOf(name)
+      return trashedMs === undefined ? [] : [{ name, trashedMs }]
+    })
+    .sort((one, other) => other.trashedMs - one.trashedMs || (one.name < other.name ? -1 : 1))
+}
+
+/**
+ * List what can be had back, newest first. Files that cannot be read or are not
+ * of our form are left out.
+ */
+export async function listTrash(context: StoreContext): Promise<TrashItem[]> {
+  const items: TrashItem[] = []
+  for (const { name, trashedMs } of await trashNames(context)) {
+    const path = join(trashDirectory(context), name)
+    const record = await readRecord(path, context).catch(() => undefined)
+    if (record !== undefined) items.push({ path, trashedMs, record })
+  }
+  return items
+}
+
+/**
+ * Read a trash item's memory file.
+ * @returns its bytes as they were.
+ * @throws MemoryError when it is gone or not of our form.
+ */
+export async function readTrashedBytes(item: TrashItem, context: StoreContext): Promise<Buffer> {
+  const read = await readStableBytes(item.path, { fileSystem: context.fileSystem })
+  const end = read?.bytes.indexOf('\n') ?? -1
+  if (read === undefined || end < 0) {
+    throw new MemoryError('NOT_FOUND', `${item.path} is no longer in the trash`, {
+      path: item.path,
+    })
+  }
+  return read.bytes.subarray(end + 1)
+}
+
+/**
+ * Remove what is too old or too much. Never throws: it is tried again at the next forget.
+ * @param nowMs - ms since the epoch.
+ */
+export async function pruneTrash(context: StoreContext, nowMs: number): Promise<void> {
+  try {
+    const names = await trashNames(context)
+    for (const [position, { name, trashedMs }] of names.entries()) {
+      if (position < TRASH_KEEP_COUNT && nowMs - trashedMs <= TRASH_KEEP_DAYS * DAY_MS) continue
+      await context.fileSystem.unlink(join(trashDirectory(context), name))
+    }
+  } catch {
+    // What stays is only kept longer.
+  }
+}
+
+/** @returns until when an item can be had back, ms since the epoch. */
+export function keptUntilMs(trashedMs: number): number {
+  return trashedMs + TRASH_KEEP_DAYS * DAY_MS
+}
