@@ -19,6 +19,7 @@ import {
   runHeadless,
   type ScriptedModel,
   type ScriptedModelOptions,
+  startForwardingModel,
   startHost,
   startScriptedModel,
   writePatch,
@@ -66,8 +67,8 @@ describe.skipIf(!hostSupport().supported)('one task in one process', () => {
     expect(request?.tool('probe_echo')?.description).toBe('Says a word back.')
     expect(request?.sessionId).toMatch(/^session-/)
     expect(JSON.parse(request?.raw ?? '')).toEqual(request?.body)
-    expect(scripted.titles).toHaveLength(1)
-    expect(scripted.faults).toEqual([])
+    expect(scripted.titles()).toHaveLength(1)
+    expect(scripted.faults()).toEqual([])
   })
 
   test('carries a tool call to the tool and its result back to the model', async () => {
@@ -83,7 +84,19 @@ describe.skipIf(!hostSupport().supported)('one task in one process', () => {
 
     expect(result.stdout).toBe('The tool said: echo: anchor\n')
     expect(result.requests).toHaveLength(2)
-    expect(scripted.remaining).toBe(0)
+    expect(scripted.remaining()).toBe(0)
+  })
+
+  test('records the requests to a service that it only stands in front of', async () => {
+    const service = await model(['Served.'])
+    const door = await startForwardingModel(service.url)
+    onTestFinished(() => door.close())
+    const env = { DEEPSEEK_API_KEY: 'some-key' }
+    const result = await runHeadless({ home: await homeWithProbe(), model: door, env, task: 'Hi.' })
+
+    expect(result.stdout).toBe('Served.\n')
+    expect(result.requests.map(({ raw }) => raw)).toEqual(service.requests().map(({ raw }) => raw))
+    expect(service.requests()[0]?.headers.authorization).toBe('Bearer some-key')
   })
 
   test('turns a request that no step was left for into a fault and a failing run', async () => {
@@ -95,7 +108,7 @@ describe.skipIf(!hostSupport().supported)('one task in one process', () => {
     })
 
     expect(result.code).toBe(1)
-    expect(scripted.faults).toEqual([expect.stringContaining('no step left in script "main"')])
+    expect(scripted.faults()).toEqual([expect.stringContaining('no step left in script "main"')])
   })
 
   test('ends a host that takes too long', async () => {
@@ -159,11 +172,11 @@ describe.skipIf(!hostSupport().supported)('many turns in one process', () => {
 
       expect(await host.compact(id)).toBe(true)
       await host.say(id, 'third')
-      expect(scripted.compactions).toHaveLength(1)
+      expect(scripted.compactions()).toHaveLength(1)
       expect(scripted.of(id).at(-1)?.includes('They counted.')).toBe(true)
       expect((await host.events(id)).filter(({ type }) => type === 'turn/start')).toHaveLength(3)
     })
-    expect(scripted.faults).toEqual([])
+    expect(scripted.faults()).toEqual([])
   })
 
   test('tells the requests of sub-agents apart by their session', async () => {
@@ -191,7 +204,7 @@ describe.skipIf(!hostSupport().supported)('many turns in one process', () => {
         { name: 'subagent_fork', isError: false, result: 'Forked.' },
       ])
 
-      const children = scripted.requests.filter(({ sessionId }) => sessionId !== id)
+      const children = scripted.requests().filter(({ sessionId }) => sessionId !== id)
       expect(children.map(({ prompts }) => prompts)).toEqual([['ERRAND'], ['delegate', 'ERRAND']])
     })
   })

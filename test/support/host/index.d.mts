@@ -132,24 +132,28 @@ export interface ScriptedModelOptions {
   compaction?: ModelStep
 }
 
-export interface ScriptedModel {
+/** A model that keeps what it was asked. */
+export interface RecordingModel {
   readonly url: string
   /** Turns so far, in order of arrival. */
-  readonly requests: readonly RecordedRequest[]
-  readonly titles: readonly RecordedRequest[]
-  readonly compactions: readonly RecordedRequest[]
-  /** Requests that no step was left for, and other surprises. Assert that it is empty. */
-  readonly faults: readonly string[]
-  /** Steps of all scripts that were not used. */
-  readonly remaining: number
+  requests(): readonly RecordedRequest[]
+  titles(): readonly RecordedRequest[]
+  compactions(): readonly RecordedRequest[]
   /** Turns of one session. */
   of(sessionId: string): readonly RecordedRequest[]
   /** The first request, past or coming, that matches. */
   waitFor(matches: (request: RecordedRequest) => boolean): Promise<RecordedRequest>
-  /** Appends steps to a script; `main` by default. */
-  add(steps: readonly ModelStep[], script?: string): void
   /** Ends every connection, also those of hanging answers. */
   close(): Promise<void>
+}
+
+export interface ScriptedModel extends RecordingModel {
+  /** Requests that no step was left for, and other surprises. Assert that it is empty. */
+  faults(): readonly string[]
+  /** Steps of all scripts that were not used. */
+  remaining(): number
+  /** Appends steps to a script; `main` by default. */
+  add(steps: readonly ModelStep[], script?: string): void
 }
 
 /** Starts a model on loopback. Scripts that run out answer with an error and leave a fault. */
@@ -159,15 +163,18 @@ export function startScriptedModel(
 ): Promise<ScriptedModel>
 /** A step that calls one tool; string arguments are sent as they are. */
 export function callTool(name: string, args: unknown, text?: string): ModelAnswer
+/** Starts a recording door on loopback to a real service with this base address. */
+export function startForwardingModel(upstream: string): Promise<RecordingModel>
 
 // --- running --------------------------------------------------------------------------------
 
 export interface HostProcessOptions {
   readonly home: Home
-  /** Without it `env` has to name a real service. */
-  readonly model?: ScriptedModel
+  /** Its address and a key that is none go into the environment. */
+  readonly model: RecordingModel
   /** Working directory of the process; `home.project()` by default. */
   readonly cwd?: string
+  /** Added to the host's environment, and wins over what is there. */
   readonly env?: Record<string, string>
   /** Paths for `--patch`. */
   readonly patches?: readonly string[]
@@ -184,7 +191,7 @@ export interface Ended {
 }
 
 export interface HeadlessResult extends Ended {
-  /** Turns that the scripted model was asked in this run. */
+  /** Turns that the model was asked in this run. */
   readonly requests: readonly RecordedRequest[]
 }
 

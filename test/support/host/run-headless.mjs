@@ -13,9 +13,6 @@ import { runProcess } from './run-process.mjs'
 /** A run takes about 3 s; the rest is for a busy machine. */
 const TIMEOUT_MS = 120_000
 const INHERITED = new Set(['LANG', 'LC_ALL', 'TERM', 'TZ', 'TMPDIR'])
-/** How a real service is reached from here; a scripted model is on loopback. */
-const INHERITED_FOR_NETWORK =
-  /^(https?_proxy|no_proxy|all_proxy|NODE_EXTRA_CA_CERTS|NODE_USE_ENV_PROXY|SSL_CERT_(FILE|DIR))$/i
 
 /**
  * Runs `dsh --profile <profile> <task>`.
@@ -26,7 +23,7 @@ const INHERITED_FOR_NETWORK =
 export async function runHeadless(options) {
   const { home, model, task, patches = [], timeoutMs = TIMEOUT_MS } = options
   const host = await installHost()
-  const before = model?.requests.length ?? 0
+  const before = model.requests().length
   const args = [
     host.dshPath,
     '--profile',
@@ -39,27 +36,26 @@ export async function runHeadless(options) {
     env: hostEnvironment(host, options),
     timeoutMs,
   })
-  return { ...ended, requests: model?.requests.slice(before) ?? [] }
+  return { ...ended, requests: model.requests().slice(before) }
 }
 
 /**
  * The whole environment of a host process.
  * @param {import('../../../scripts/install-host.mjs').Host} host
  * @param {HostProcessOptions} options
- * @returns {NodeJS.ProcessEnv} `options.env` wins over everything; without `model` it has to name the service.
+ * @returns {NodeJS.ProcessEnv} `options.env` wins over everything.
  */
 export function hostEnvironment(host, options) {
   const { home, model, env = {} } = options
-  const inherited = Object.entries(process.env).filter(
-    ([name]) => INHERITED.has(name) || (model === undefined && INHERITED_FOR_NETWORK.test(name)),
-  )
+  const inherited = Object.entries(process.env).filter(([name]) => INHERITED.has(name))
   return {
     ...Object.fromEntries(inherited),
     PATH: hostPath(host),
     HOME: home.userHome,
     DSH_HOME: home.dshHome,
     DSH_TELEMETRY_DISABLED: '1',
-    ...(model === undefined ? {} : { DEEPSEEK_BASE_URL: model.url, DEEPSEEK_API_KEY: 'scripted' }),
+    DEEPSEEK_BASE_URL: model.url,
+    DEEPSEEK_API_KEY: 'scripted',
     ...env,
   }
 }
