@@ -12,7 +12,7 @@ import type {} from '@deepseek-ai/dsh-system-prompt'
 import type {} from '@deepseek-ai/dsh-tools'
 import type { Config as PluginConfig } from './config.ts'
 import { resolveConfig } from './config.ts'
-import { PROMPT_BRACES, PROMPT_BRACES_VARIABLE } from './prompt/escape.ts'
+import { PROMPT_BRACES_VALUE, PROMPT_BRACES_VARIABLE } from './prompt/escape.ts'
 import { isSubAgent } from './session/session-kind.ts'
 import { INDEX_CONTEXT_NAME, SessionMemory } from './session/session-memory.ts'
 import type { Caller } from './tools/save.ts'
@@ -56,7 +56,7 @@ export function apply(ctx: Context, config?: PluginConfig): void {
 
   ctx.effect(() => () => stores.close())
   ctx.tools.register(createSaveTool({ config: resolved, stores, callerOf }))
-  ctx.systemPrompt.variable(PROMPT_BRACES_VARIABLE, () => PROMPT_BRACES)
+  ctx.systemPrompt.variable(PROMPT_BRACES_VARIABLE, () => PROMPT_BRACES_VALUE)
   ctx.systemPrompt.section({
     name: GUIDANCE_SECTION_NAME,
     order: GUIDANCE_ORDER,

@@ -9,7 +9,11 @@ import type { ResolvedConfig } from '../config.ts'
 import { MEMORY_RECALL_TYPES } from '../format/limits.ts'
 import { scanIndexEntries, utf8BytesCodec } from '../format/index-file.ts'
 import { viewIndex } from '../format/index-view.ts'
-import { SAVE_TOOL_DESCRIPTION, SAVE_TOOL_PARAMETER_DESCRIPTIONS } from '../prompt/text.ts'
+import {
+  SAVE_TOOL_DESCRIPTION,
+  SAVE_TOOL_NAME,
+  SAVE_TOOL_PARAMETER_DESCRIPTIONS,
+} from '../prompt/text.ts'
 import type { CommittedSave } from '../store/save-transaction.ts'
 import type { CallerFacts } from './refusal.ts'
 import { permissionToChange } from './refusal.ts'
@@ -17,9 +21,6 @@ import { parseSaveArguments } from './save-arguments.ts'
 import type { SaveToolValue } from './save-result.ts'
 import { SAVE_OUTPUT_SCHEMA, presentSaveCall, presentSaveResult } from './save-result.ts'
 import type { MemoryStores } from './stores.ts'
-
-/** Registered name of the tool. */
-export const SAVE_TOOL_NAME = 'save_project_memory'
 
 /** The calling session, as much as the tool needs of it. */
 export interface Caller extends CallerFacts {

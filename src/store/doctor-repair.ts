@@ -1,0 +1,135 @@
+/**
+ * Carrying out what doctor proposed.
+ *
+ * Role: under the lock, decides anew what is wrong and mends only that, since
+ * the memory may have changed since it was looked over. Index lines are mended
+ * in one write.
+ */
+import { basename } from 'node:path'
+import {
+  findIndexEntries,
+  removeIndexEntry,
+  upsertIndexEntries,
+  utf8BytesCodec,
+} from '../format/index-file.ts'
+import { stripLeadingFrontmatter } from '../format/index-strip.ts'
+import { deriveDescription, readMemoryHeader } from '../format/memory-file.ts'
+import type { IndexEntry } from '../types.ts'
+import type { StoreContext } from './context.ts'
+import { checkDirectories, syncDirectory, writeError } from './directories.ts'
+import type { Finding } from './doctor.ts'
+import { examineMemory } from './doctor.ts'
+import { publishIndex, readIndexVersion } from './index-bytes.ts'
+import type { Attempt } from './locked-change.ts'
+import { RETRY, runLocked } from './locked-change.ts'
+import type { Lock } from './lock.ts'
+import { readStableBytes } from './stable-read.ts'
+
+async function entryOf(context: StoreContext, path: string): Promise<IndexEntry> {
+  const fileName = basename(path)
+  const file = await readStableBytes(path, { fileSystem: context.fileSystem })
+  const text = file?.bytes.toString('utf8') ?? ''
+  const { title, description } = readMemoryHeader(text)
+  const stem = fileName.slice(0, -'.md'.length)
+  return {
+    title: title ?? stem,
+    fileName,
+    hook: description ?? deriveDescription(stripLeadingFrontmatter(text)),
+  }
+}
+
+/** @returns the files whose index lines have this fault. */
+function fileNamesOf(findings: readonly Finding[], code: Finding['code']): Set<string> {
+  return new Set(
+    findings.flatMap((finding) =>
+      finding.code === code && finding.fileName !== undefined ? [finding.fileName] : [],
+    ),
+  )
+}
+
+async function mendIndexText(
+  context: StoreContext,
+  indexText: string,
+  findings: readonly Finding[],
+): Promise<string> {
+  let text = indexText
+  for (const fileName of fileNamesOf(findings, 'dangling-line')) {
+    text = removeIndexEntry(text, fileName, utf8BytesCodec).text
+  }
+  for (const fileName of fileNamesOf(findings, 'duplicate-line')) {
+    for (const entry of findIndexEntries(text, fileName, utf8BytesCodec).slice(1).toReversed()) {
+      text = text.slice(0, entry.start) + text.slice(entry.blockEnd)
+    }
+  }
+  const added: IndexEntry[] = []
+  for (const { code, path } of findings) {
+    if (code === 'unfinished-save') added.push(await entryOf(context, path))
+  }
+  return upsertIndexEntries(text, added, utf8BytesCodec).text
+}
+
+async function mendFiles(context: StoreContext, findings: readonly Finding[]): Promise<void> {
+  const { fileSystem, paths } = context
+  for (const { code, path } of findings) {
+    try {
+      if (code === 'temporary-file' || code === 'unfinished-forget') {
+        await fileSystem.rm(path, { force: true })
+      } else if (code === 'stale-lock' && path !== context.lockPath) {
+        await fileSystem.rm(path, { recursive: true, force: true })
+      } else if (code === 'open-permissions') {
+        const { mode } = await fileSystem.lstat(path)
+        await fileSystem.chmod(path, mode & 0o7755)
+      }
+    } catch (error) {
+      throw writeError(path, error)
+    }
+  }
+  await syncDirectory(paths.root, fileSystem)
+}
+
+async function attemptRepair(
+  context: StoreContext,
+  lock: Lock,
+  wanted: ReadonlySet<string>,
+): Promise<Attempt<Finding[]>> {
+  const present = await examineMemory(context)
+  const findings = present.filter(
+    (finding) => finding.repair !== undefined && wanted.has(findingKey(finding)),
+  )
+  const needsIndex = findings.some(({ code }) =>
+    ['dangling-line', 'duplicate-line', 'unfinished-save'].includes(code),
+  )
+  if (needsIndex) {
+    const index = await readIndexVersion(context)
+    const text = await mendIndexText(context, index.text, findings)
+    if (text !== index.text && !(await publishIndex(context, lock, index, text))) return RETRY
+  }
+  if (!(await lock.isHeld())) return RETRY
+  await mendFiles(context, findings)
+  return { isDone: true, value: findings }
+}
+
+/** What makes two findings the same. */
+function findingKey({ code, fileName, path }: Finding): string {
+  return JSON.stringify([code, path, fileName ?? ''])
+}
+
+/**
+ * Mend what was found. Durable when the promise resolves.
+ * @param findings - from `examineMemory`; those without a repair are left.
+ * @returns the findings that were mended; what was no longer true is not among them.
+ * @throws MemoryError when the disk or the lock refuses; what was mended so far stays mended, no
+ *   memory is lost.
+ */
+export async function repairMemory(
+  context: StoreContext,
+  findings: readonly Finding[],
+): Promise<Finding[]> {
+  if (!(await checkDirectories(context.paths.root, context.fileSystem))) return []
+  const wanted = new Set(findings.map(findingKey))
+  const stale = findings.filter(
+    ({ code, path }) => code === 'stale-lock' && path === context.lockPath,
+  )
+  const { value } = await runLocked(context, (lock) => attemptRepair(context, lock, wanted))
+  return [...stale, ...value]
+}
