@@ -19,6 +19,8 @@ const TITLE_ESCAPED = /[[\]\\`<]/g
 const TARGET_ENCODED = /[\s\p{Control}()<>[\]\\%"'`#?]/gu
 const ESCAPED_PUNCTUATION = /\\([!-/:-@[-`{-~])/g
 const EXTENSION = /\.md$/i
+/** The names we give and most others: nothing in them needs decoding or refusing. */
+const PLAIN_NAME = /^[\w-][\w.-]*\.md$/i
 const SCHEME = /^[a-z][a-z0-9+.-]*:/i
 
 /**
@@ -66,6 +68,7 @@ function encodeTarget(fileName: string): string {
  * `undefined` for an address, an absolute or climbing path, or no Markdown file.
  */
 export function decodeIndexTarget(target: string): string | undefined {
+  if (PLAIN_NAME.test(target)) return target
   let name = unescapeMarkdown(target)
   if (name.includes('%')) name = percentDecoded(name)
   while (name.startsWith('./')) name = name.slice(2)

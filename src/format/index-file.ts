@@ -52,8 +52,6 @@ interface Edit {
 }
 
 const ONLY_ASCII = /^[\0-\x7f]*$/
-/** What a target needs decoding for. */
-const ENCODED_TARGET = /[%\\]|^\.\//
 
 /** The edited string is the text itself. */
 export const textCodec: IndexCodec = { decode: (raw) => raw, encode: (text) => text }
@@ -130,10 +128,8 @@ function entriesOfFiles(
   }
   for (const raw of scan.entries) {
     const target = text.slice(raw.targetStart, raw.targetEnd)
-    let entries = byRawName.get(target)
-    if (entries === undefined && ENCODED_TARGET.test(target)) {
-      entries = found.get(decodeIndexTarget(codec.decode(target)) ?? '')
-    }
+    const name = raw.isEncoded ? (decodeIndexTarget(codec.decode(target)) ?? '') : undefined
+    const entries = name === undefined ? byRawName.get(target) : found.get(name)
     entries?.push(raw)
   }
   return found
@@ -278,18 +274,27 @@ export function restoreIndexEntry(
   return applyEdits(text, [{ start, end: start, text: lines, isNewLine: true }], lineEnding)
 }
 
+/** Joins by concatenation and looks at pieces only, so that a large text is copied once at most. */
 function applyEdits(text: string, edits: readonly Edit[], lineEnding: string): string {
   const ordered = edits.toSorted((one, other) => one.start - other.start || one.end - other.end)
+  const textStart = byteOrderMarkLength(text)
   let result = ''
+  let lastPiece = ''
   let position = 0
+  const add = (piece: string): void => {
+    if (piece === '') return
+    result += piece
+    lastPiece = piece
+  }
   for (const edit of ordered) {
-    result += text.slice(position, edit.start)
-    const needsBreak = edit.isNewLine === true && edit.start > byteOrderMarkLength(text)
-    if (needsBreak && result !== '' && !result.endsWith('\n')) result += lineEnding
-    result += edit.text
+    add(text.slice(position, edit.start))
+    const needsBreak = edit.isNewLine === true && edit.start > textStart && lastPiece !== ''
+    if (needsBreak && !lastPiece.endsWith('\n')) add(lineEnding)
+    add(edit.text)
     position = edit.end
   }
-  return result + text.slice(position)
+  add(text.slice(position))
+  return result
 }
 
 /** @returns end of the line's text, before its LF or CRLF. */

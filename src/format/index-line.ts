@@ -21,6 +21,8 @@ export interface RawIndexEntry {
   titleEnd: number
   targetStart: number
   targetEnd: number
+  /** Whether the target may be spelled differently from the file name. */
+  isEncoded: boolean
 }
 
 /** One line by position. */
@@ -37,6 +39,7 @@ export interface IndexLine {
 
 const TAB = 9
 const SPACE = 32
+const PERCENT = 37
 const LEFT_PARENTHESIS = 40
 const RIGHT_PARENTHESIS = 41
 const ASTERISK = 42
@@ -91,6 +94,7 @@ export function readEntryLine(text: string, line: IndexLine): RawIndexEntry | un
     titleEnd: contentStart,
     targetStart: contentStart,
     targetEnd: contentStart,
+    isEncoded: false,
   }
   const isEntry =
     text.charCodeAt(contentStart) === LEFT_BRACKET
@@ -152,6 +156,7 @@ function readBareName(text: string, entry: RawIndexEntry, textEnd: number): bool
   }
   if (position >= textEnd || position - entry.contentStart <= 3) return false
   entry.targetEnd = position
+  entry.isEncoded = hasEscape(text, entry.targetStart, position)
   return endsWithExtension(text, position)
 }
 
@@ -165,18 +170,34 @@ function readLink(text: string, entry: RawIndexEntry, textEnd: number): boolean 
   entry.titleStart = entry.contentStart + 1
   entry.titleEnd = titleEnd
   const targetStart = skipBlanks(text, titleEnd + 2, textEnd)
-  if (text.charCodeAt(targetStart) === LESS_THAN) {
-    const close = text.indexOf('>', targetStart)
+  if (!readTarget(text, entry, targetStart, textEnd)) return false
+  entry.isEncoded = hasEscape(text, entry.targetStart, entry.targetEnd)
+  return true
+}
+
+function readTarget(text: string, entry: RawIndexEntry, from: number, textEnd: number): boolean {
+  if (text.charCodeAt(from) === LESS_THAN) {
+    const close = text.indexOf('>', from)
     if (close === -1 || close >= textEnd) return false
-    entry.targetStart = targetStart + 1
+    entry.targetStart = from + 1
     entry.targetEnd = close
     return closesLink(text, close + 1, textEnd)
   }
-  entry.targetStart = targetStart
-  entry.targetEnd = targetEnd(text, targetStart, textEnd, false)
+  entry.targetStart = from
+  entry.targetEnd = targetEnd(text, from, textEnd, false)
   if (closesLink(text, entry.targetEnd, textEnd)) return true
-  entry.targetEnd = targetEnd(text, targetStart, textEnd, true)
+  entry.targetEnd = targetEnd(text, from, textEnd, true)
   return entry.targetEnd < textEnd
+}
+
+/** @returns whether a target has a percent code, a backslash or a leading dot. */
+function hasEscape(text: string, from: number, to: number): boolean {
+  if (text.charCodeAt(from) === DOT) return true
+  for (let position = from; position < to; position += 1) {
+    const code = text.charCodeAt(position)
+    if (code === PERCENT || code === BACKSLASH) return true
+  }
+  return false
 }
 
 /** @returns position of the bracket that closes a title; of the first `](` when brackets are unbalanced. */

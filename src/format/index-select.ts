@@ -14,7 +14,8 @@ import { INDEX_RECENCY_LOOKUP_LIMIT } from './limits.ts'
 import { safeCut } from './text.ts'
 
 /** An entry with the file it names. */
-export interface ListedEntry extends RawIndexEntry {
+export interface ListedEntry {
+  raw: RawIndexEntry
   fileName: string
 }
 
@@ -83,7 +84,7 @@ export function selectRecent(
   }
   for (const entry of newestFirst(entries, mtimeMsOf)) {
     const unit = byEntry.get(entry)
-    if (unit !== undefined && !take(unit)) take({ ...unit, end: lineTextEnd(text, entry) })
+    if (unit !== undefined && !take(unit)) take({ ...unit, end: lineTextEnd(text, entry.raw) })
   }
   if (chosen.length === 0) return undefined
   for (const unit of units) if (unit.entry === undefined && !isBlank(text, unit)) take(unit)
@@ -99,17 +100,16 @@ function newestFirst(
   entries: readonly ListedEntry[],
   mtimeMsOf?: (fileName: string) => number | undefined,
 ): ListedEntry[] {
+  const laterFirst = entries.toReversed()
+  if (mtimeMsOf === undefined || entries.length > INDEX_RECENCY_LOOKUP_LIMIT) return laterFirst
   const times = new Map<string, number>()
-  if (mtimeMsOf !== undefined && entries.length <= INDEX_RECENCY_LOOKUP_LIMIT) {
-    for (const { fileName } of entries) {
-      if (!times.has(fileName)) times.set(fileName, timeOrOldest(mtimeMsOf(fileName)))
-    }
-  }
-  const timeOf = (entry: ListedEntry): number => times.get(entry.fileName) ?? -Infinity
-  return entries.toSorted((one, other) => {
-    const [time, otherTime] = [timeOf(one), timeOf(other)]
-    return time === otherTime ? other.start - one.start : otherTime > time ? 1 : -1
+  const dated = laterFirst.map((entry) => {
+    const timeMs = times.get(entry.fileName) ?? timeOrOldest(mtimeMsOf(entry.fileName))
+    times.set(entry.fileName, timeMs)
+    return { entry, timeMs }
   })
+  dated.sort((one, other) => (one.timeMs === other.timeMs ? 0 : other.timeMs > one.timeMs ? 1 : -1))
+  return dated.map(({ entry }) => entry)
 }
 
 function timeOrOldest(timeMs: number | undefined): number {
@@ -122,7 +122,7 @@ function unitsOf(
   constructs: readonly IndexConstruct[],
 ): Unit[] {
   const blocks = [
-    ...entries.map((entry) => ({ start: entry.start, end: entry.blockEnd, entry })),
+    ...entries.map((entry) => ({ start: entry.raw.start, end: entry.raw.blockEnd, entry })),
     ...constructs.map(({ start, end }) => ({ start, end, entry: undefined })),
   ].sort((one, other) => one.start - other.start)
   const units: Unit[] = []
@@ -146,7 +146,7 @@ function unitsOf(
   return units
 }
 
-function lineTextEnd(text: string, entry: ListedEntry): number {
+function lineTextEnd(text: string, entry: RawIndexEntry): number {
   return text.charAt(entry.end - 1) === '\n' ? entry.end - 1 : entry.end
 }
 

@@ -93,7 +93,7 @@ export function viewIndex(text: string, options: IndexViewOptions): IndexView {
   const entries: ListedEntry[] = []
   for (const raw of scan.entries) {
     const fileName = decodeIndexTarget(body.slice(raw.targetStart, raw.targetEnd))
-    if (fileName !== undefined) entries.push({ ...raw, fileName })
+    if (fileName !== undefined) entries.push({ raw, fileName })
   }
   const size = sizeOf(body)
   if (fits(size, limits)) return toView(body, '', entries, entries)
@@ -102,7 +102,7 @@ export function viewIndex(text: string, options: IndexViewOptions): IndexView {
       ? selectRecent(body, entries, scan.constructs, limits, options.mtimeMsOf)
       : undefined
   const kept = recent?.text ?? cutHead(body, limits)
-  const shown = recent?.shown ?? entries.filter((entry) => entry.targetEnd < kept.length)
+  const shown = recent?.shown ?? entries.filter((entry) => entry.raw.targetEnd < kept.length)
   const warning = renderIndexWarning(size, limits, {
     shown: shown.length,
     total: entries.length,

@@ -94,12 +94,18 @@ export function firstIllFormedIndex(text: string): number {
   return text.search(/\0|\p{Surrogate}/u)
 }
 
+/** ES2024 methods that every supported Node.js has; the library types end at ES2023. */
+interface WellFormedMethods {
+  isWellFormed(): boolean
+  toWellFormed(): string
+}
+
 /**
  * @param text - any text.
  * @returns whether the text holds no lone surrogate.
  */
 export function isWellFormedText(text: string): boolean {
-  return !/\p{Surrogate}/u.test(text)
+  return (text as unknown as WellFormedMethods).isWellFormed()
 }
 
 /**
@@ -107,5 +113,5 @@ export function isWellFormedText(text: string): boolean {
  * @returns the text with each lone surrogate replaced by U+FFFD.
  */
 export function toWellFormedText(text: string): string {
-  return isWellFormedText(text) ? text : text.replaceAll(/\p{Surrogate}/gu, '\ufffd')
+  return (text as unknown as WellFormedMethods).toWellFormed()
 }
