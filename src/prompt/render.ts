@@ -28,9 +28,12 @@ import {
 export interface GuidanceOptions {
   /** Whether `forget_project_memory` is offered; default false, the two manual steps. */
   forgetTool?: boolean
+  /** Which sub-agents may save; default `none`. */
+  subagents?: 'none' | 'all'
 }
 
 const MIN_FENCE_LENGTH = 3
+const LINE_BREAKING = /[\p{Control}\u2028\u2029]/gu
 
 /**
  * The guidance: what memory is, how to save, use and forget.
@@ -41,7 +44,8 @@ const MIN_FENCE_LENGTH = 3
  */
 export function renderMemoryGuidance(root: string, options: GuidanceOptions = {}): string {
   const forgetting = options.forgetTool === true ? FORGET_WITH_TOOL : FORGET_BY_HAND
-  return guidanceLines(codeSpan(`${bareRoot(root)}/`), forgetting).join('\n')
+  const directory = codeSpan(`${bareRoot(root)}/`)
+  return guidanceLines(directory, forgetting, options.subagents === 'all').join('\n')
 }
 
 /**
@@ -97,7 +101,7 @@ function bareRoot(root: string): string {
 
 /** A path as one code span; line breaks in it cannot leave the line. */
 function codeSpan(path: string): string {
-  const line = toSingleLine(path)
+  const line = path.replaceAll(LINE_BREAKING, '\ufffd')
   const run = longestBacktickRun(line)
   if (run === 0) return `\`${line}\``
   const fence = '`'.repeat(run + 1)

@@ -43,20 +43,28 @@ export const FORGET_WITH_TOOL = `To forget one, because the user asks or it prov
 export const FORGET_BY_HAND =
   'To forget one, because the user asks or it proved wrong, do both steps: delete its file and remove its line from `MEMORY.md`.'
 
+const SUB_AGENT_RULE =
+  '- A sub-agent saves and forgets nothing: it puts what it found into its report.'
+
 /**
  * The guidance, with its places filled in.
  *
  * @param directory - memory directory as a code span, with a final slash.
  * @param forgetting - {@link FORGET_WITH_TOOL} or {@link FORGET_BY_HAND}.
+ * @param isForSubAgents - whether sub-agents may save too.
  * @returns lines of Markdown.
  */
-export function guidanceLines(directory: string, forgetting: string): string[] {
+export function guidanceLines(
+  directory: string,
+  forgetting: string,
+  isForSubAgents: boolean,
+): string[] {
   return [
     GUIDANCE_HEADING,
     '',
     `Facts about this project that outlive a session are files in ${directory}.`,
     '',
-    `- Save with the tool \`${SAVE_TOOL_NAME}\`. It makes the directory, writes the file and keeps its line in \`MEMORY.md\`; do none of that yourself.`,
+    `- Save with the tool \`${SAVE_TOOL_NAME}\`, when asked and when you learn something that lasts. It makes the directory, writes the file and keeps its line in \`MEMORY.md\`; do none of that yourself.`,
     '- One file, one fact: YAML frontmatter (`name`, one-line `description` that tells when it matters, `metadata.type`), then Markdown. For feedback and project add `**Why:**` and `**How to apply:**` lines.',
     '- Link related memories freely as `[[name]]`; a name without a file marks something still to write.',
     '- Types: user (role, skills, preferences), feedback (how to work: corrections and approaches that held, with reasons), project (work, goals, limits that code and git do not show; absolute dates), reference (pointers to things outside).',
@@ -64,7 +72,7 @@ export function guidanceLines(directory: string, forgetting: string): string[] {
     `- Before saving, check the index; update a memory that covers the topic by saving with its key. ${forgetting}`,
     '- Leave out what the repository already tells (structure, past fixes, git history, AGENTS.md) and what matters only now. Asked to save that, ask what was surprising about it and save the answer.',
     '- Never save passwords, tokens, keys or other secrets.',
-    '- A sub-agent saves and forgets nothing: it puts what it found into its report.',
+    ...(isForSubAgents ? [] : [SUB_AGENT_RULE]),
   ]
 }
 
