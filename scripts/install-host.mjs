@@ -98,10 +98,13 @@ export function hostSupport(machine = {}) {
  * @param {{ report?: (line: string) => void }} [options] `report` gets progress lines; silent when
  * nothing has to be installed. By default they go to stderr.
  * @returns {Promise<Host>} `PROJECT_MEMORY_HOST_DIR` chooses the folder, else it is in the cache.
- * @throws {Error} when the host cannot run here, or with the end of pnpm's output.
+ * @throws {Error} when the host cannot run here, or with the end of pnpm's output. With
+ * `PROJECT_MEMORY_HOST_FAULT` set it throws that at once: the test runner has tried already.
  */
 export async function installHost(options = {}) {
   const { report = (line) => process.stderr.write(`${line}\n`) } = options
+  const fault = process.env['PROJECT_MEMORY_HOST_FAULT']
+  if (fault) throw new Error(fault)
   const support = hostSupport()
   if (!support.supported) throw new Error(`The host cannot be installed: ${support.reason}.`)
   const manifest = hostManifest(support.nodePackage)
