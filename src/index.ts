@@ -3,21 +3,24 @@
  *
  * Role: wiring only. Registers the tool, the guidance section, the index
  * context and the prompt variable that stands for two braces. Starts no
- * subsystem and makes no directory before the first save.
+ * subsystem and makes no directory before the first save. It imports only what
+ * the definitions need; the rest is loaded by the first session or call.
  */
 import type { Context } from '@deepseek-ai/cordis'
 import type { Agent } from '@deepseek-ai/dsh-agent'
 import type {} from '@deepseek-ai/dsh-sandbox-policy'
 import type {} from '@deepseek-ai/dsh-system-prompt'
 import type {} from '@deepseek-ai/dsh-tools'
-import type { Config as PluginConfig } from './config.ts'
+import type { Config as PluginConfig, ResolvedConfig } from './config.ts'
 import { resolveConfig } from './config.ts'
+import { loadSessionMemory } from './lazy.ts'
 import { PROMPT_BRACES_VALUE, PROMPT_BRACES_VARIABLE } from './prompt/escape.ts'
+import { GUIDANCE_SECTION_NAME, INDEX_CONTEXT_NAME } from './session/names.ts'
 import { isSubAgent } from './session/session-kind.ts'
-import { INDEX_CONTEXT_NAME, SessionMemory } from './session/session-memory.ts'
-import type { Caller } from './tools/save.ts'
+import type { SessionMemory } from './session/session-memory.ts'
+import type { CallerFacts } from './tools/refusal.ts'
 import { createSaveTool } from './tools/save.ts'
-import { MemoryStores } from './tools/stores.ts'
+import type { MemoryStores } from './tools/stores.ts'
 
 export { Config } from './config.ts'
 
@@ -26,9 +29,6 @@ export const name = 'project-memory'
 
 /** Host services that must be there before the plugin starts. */
 export const inject = ['tools', 'systemPrompt']
-
-/** Registered name of the guidance section. */
-const GUIDANCE_SECTION_NAME = 'project-memory'
 
 /** Place of the guidance after the host's own sections, as in the original plugin. */
 const GUIDANCE_ORDER = 950
@@ -45,32 +45,65 @@ const INDEX_ORDER = 100
  */
 export function apply(ctx: Context, config?: PluginConfig): void {
   const resolved = resolveConfig(config)
-  const memory = new SessionMemory({
-    config: resolved,
-    env: process.env,
-    warn: (message) => ctx.logger.warn(message),
-  })
-  const stores = new MemoryStores()
-  const callerOf = (agent: unknown): Caller =>
-    describeCaller(ctx, memory, agent as Agent | undefined)
+  const memory = lazyMemory(ctx, resolved)
+  const stores = lazyStores(ctx)
+  const orNothing = withoutFailing(ctx)
+  const callerOf = (agent: unknown): CallerFacts =>
+    describeCaller(ctx, memory(), agent as Agent | undefined)
 
-  ctx.effect(() => () => stores.close())
   ctx.tools.register(createSaveTool({ config: resolved, stores, callerOf }))
   ctx.systemPrompt.variable(PROMPT_BRACES_VARIABLE, () => PROMPT_BRACES_VALUE)
   ctx.systemPrompt.section({
     name: GUIDANCE_SECTION_NAME,
     order: GUIDANCE_ORDER,
-    text: ({ agent }) => (agent === undefined ? '' : memory.guidanceText(agent)),
+    text: ({ agent }) => orNothing(() => (agent ? memory().guidanceText(agent) : '')),
   })
   ctx.systemPrompt.context({
     name: INDEX_CONTEXT_NAME,
     order: INDEX_ORDER,
-    text: ({ agent }) => (agent === undefined ? '' : memory.indexText(agent)),
+    text: ({ agent }) => orNothing(() => (agent ? memory().indexText(agent) : '')),
   })
-  ctx.on('agent/session-start', ({ agent }) => memory.open(agent))
+  ctx.on('agent/session-start', ({ agent }) => {
+    orNothing(() => memory().indexText(agent))
+  })
   ctx.on('session/event', (session, event) => {
-    if (isHistoryReplacement(event)) memory.onHistoryReplaced(session)
+    if (isHistoryReplacement(event)) memory().onHistoryReplaced(session)
   })
+}
+
+function lazyMemory(ctx: Context, config: ResolvedConfig): () => SessionMemory {
+  let memory: SessionMemory | undefined
+  const warn = (message: string): void => ctx.logger.warn(message)
+  return () => {
+    memory ??= new (loadSessionMemory().SessionMemory)({ config, env: process.env, warn })
+    return memory
+  }
+}
+
+function lazyStores(ctx: Context): () => Promise<MemoryStores> {
+  let stores: Promise<MemoryStores> | undefined
+  ctx.effect(() => async () => (await stores)?.close())
+  return () => {
+    stores ??= import('./tools/stores.ts').then((module) => new module.MemoryStores())
+    return stores
+  }
+}
+
+/**
+ * A prompt that cannot be built fails the turn, so an unforeseen error costs the
+ * memory, not the session. It is told once.
+ */
+function withoutFailing(ctx: Context): (render: () => string) => string {
+  let isTold = false
+  return (render) => {
+    try {
+      return render()
+    } catch (error) {
+      if (!isTold) ctx.logger.warn('project memory is not shown: %o', error)
+      isTold = true
+      return ''
+    }
+  }
 }
 
 /** Compaction and pruning put an event in the place of others. */
@@ -78,7 +111,11 @@ function isHistoryReplacement(event: object): boolean {
   return 'surfaceOp' in event && typeof event.surfaceOp === 'object' && event.surfaceOp !== null
 }
 
-function describeCaller(ctx: Context, memory: SessionMemory, agent: Agent | undefined): Caller {
+function describeCaller(
+  ctx: Context,
+  memory: SessionMemory,
+  agent: Agent | undefined,
+): CallerFacts {
   if (agent === undefined) {
     return { project: undefined, isSubAgent: false, sandboxMode: undefined, sessionId: undefined }
   }

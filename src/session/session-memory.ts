@@ -25,12 +25,10 @@ import {
   readIndexSync,
 } from '../store/stable-read-sync.ts'
 import type { ProjectMemoryPaths } from '../types.ts'
+import { INDEX_CONTEXT_NAME } from './names.ts'
 import { hasRetainedSnapshot, retainedContextText } from './retained-context.ts'
 import type { SessionAgent } from './session-kind.ts'
 import { isSubAgent } from './session-kind.ts'
-
-/** Registered name of the context with the index. */
-export const INDEX_CONTEXT_NAME = 'project-memory-index'
 
 /** What comes in by the door. */
 export interface SessionMemoryOptions {
@@ -57,11 +55,6 @@ export class SessionMemory {
 
   constructor(options: SessionMemoryOptions) {
     this.#options = options
-  }
-
-  /** Read a session's index now, before its first prompt is assembled. */
-  open(agent: SessionAgent): void {
-    this.indexText(agent)
   }
 
   /** @returns the project whose memory the session uses; `undefined` when it has no working directory. */

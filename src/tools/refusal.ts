@@ -14,6 +14,8 @@ export interface CallerFacts {
   isSubAgent: boolean
   /** The host's sandbox mode for the session; `undefined` where the host has no sandbox policy. */
   sandboxMode: string | undefined
+  /** Becomes the origin of what is saved; `undefined` outside a session. */
+  sessionId: string | undefined
 }
 
 /** Either the project to change or the reason for a normal result without a change. */
