@@ -169,47 +169,36 @@ function readResponse(
   return { message, calls }
 }
 
-/** Decides about all calls before the first one runs, so that none changes what another is judged by. */
+/** Starts all calls of a turn; each is judged just before it starts, by what is then on disk. */
 async function runCalls(
   run: Run,
   calls: readonly MemoryAgentToolCall[],
 ): Promise<MemoryAgentMessage[]> {
-  const decided = calls.map((call) => decide(run.input, call))
-  const running = decided.map(async ({ call, refusal, parsed }) => {
+  const running = calls.map(async (call) => {
+    const decided = decide(run.input, call)
     const outcome =
-      parsed === undefined
-        ? { content: refusal, isError: true }
-        : await execute(run, { id: call.id, name: call.name, input: parsed })
-    return {
-      role: 'tool',
-      toolCallId: call.id,
-      toolName: call.name,
-      content: outcome.content,
-      isError: outcome.isError,
-    }
+      typeof decided === 'string'
+        ? { content: decided, isError: true }
+        : await execute(run, { id: call.id, name: call.name, input: decided })
+    return { role: 'tool', toolCallId: call.id, toolName: call.name, ...outcome }
   })
   await Promise.allSettled(running)
   run.controller.signal.throwIfAborted()
   return Promise.all(running)
 }
 
-/** A call with either its arguments or the text that refuses it. */
-interface DecidedCall {
-  call: MemoryAgentToolCall
-  refusal?: string
-  parsed?: Record<string, unknown> | undefined
-}
-
-function decide(input: MemoryAgentLoopInput, call: MemoryAgentToolCall): DecidedCall {
+/** @returns the arguments of an allowed call, or the text that refuses it. */
+function decide(
+  input: MemoryAgentLoopInput,
+  { name, input: given }: MemoryAgentToolCall,
+): Record<string, unknown> | string {
   const { rootDir, workingDirectory, workspaceRoot, tools } = input
-  const parsed = parseArguments(call.input)
-  const toolCall = { name: call.name, input: parsed }
+  const parsed = parseArguments(given)
+  if (parsed === undefined && isOfferedTool(tools, name)) return malformedArgumentsText(name)
+  const toolCall = { name, input: parsed ?? {} }
   const directories = { rootDir, workingDirectory, workspaceRoot }
   const decision = evaluateMemoryAgentToolPolicy({ ...directories, tools, toolCall })
-  if (parsed === undefined && isOfferedTool(tools, call.name)) {
-    return { call, refusal: malformedArgumentsText(call.name) }
-  }
-  return decision.allowed ? { call, parsed } : { call, refusal: decision.reason }
+  return decision.allowed ? toolCall.input : decision.reason
 }
 
 /** The arguments as an own copy; JSON text is parsed once, not again when it holds JSON text. */

@@ -14,6 +14,9 @@ import { basename, dirname, isAbsolute, join, parse, relative, resolve, sep } fr
 /** Links followed before a path counts as unresolvable; Linux gives up after the same number. */
 const MAX_LINKS = 40
 
+/** Parts followed before a path counts as unresolvable: what fits into 4,096 bytes. */
+const MAX_PARTS = 2048
+
 /** Names that a memory may not have in its path; a tool or an editor gives them a meaning. */
 const SENSITIVE_SEGMENTS: ReadonlySet<string> = new Set(
   (
@@ -65,9 +68,8 @@ export function walkPath(path: string): PathWalk | undefined {
       continue
     }
     const next = join(current, part)
-    visited.push(next)
     const found = lookAt(next)
-    if (found === 'unknown') return undefined
+    if (visited.push(next) > MAX_PARTS || found === 'unknown') return undefined
     if (found === 'missing' || !found.isSymbolicLink()) {
       current = next
       continue

@@ -19,6 +19,9 @@ import { tokenizeCommand, type ShellWord } from './shell-tokenizer.ts'
 /** Largest product of all `{n,m}` in a command: nested ones took gigabytes in GNU grep. */
 const MAX_REPETITION = 10_000
 
+/** Words with unquoted patterns in one command; each is expanded here while the caller waits. */
+const MAX_PATTERNS = 8
+
 /** One command of a pipe. */
 export interface ShellStage {
   name: string
@@ -64,6 +67,8 @@ export function parsePipe(
  * @returns the first problem, if there is one.
  */
 export function problemOfPipe(stages: readonly ShellStage[], cwd: string): string | undefined {
+  const patterns = stages.flatMap((stage) => stage.args).filter((word) => word.pattern)
+  if (patterns.length > MAX_PATTERNS) return `more than ${MAX_PATTERNS} words with * ? [ ]`
   const place = problemOfPlace(cwd, '.')
   if (place !== undefined) return place
   for (const [index, stage] of stages.entries()) {

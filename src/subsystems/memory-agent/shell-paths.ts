@@ -14,8 +14,12 @@ import { BRACKET, WILDCARD } from './shell-tokenizer.ts'
 /** Kernel file systems; compared ignoring case, as some file systems do. */
 const KERNEL_PLACES: readonly string[] = ['/proc', '/dev', '/sys']
 
-/** Directory entries looked at for one pattern; more is not predicted but refused. */
-const MAX_GLOB_ENTRIES = 20_000
+/**
+ * Work for one pattern; more is not predicted but refused. A look at a name costs 1,
+ * following it {@link WALK_COST}: a quarter of a second in all, as the caller waits.
+ */
+const GLOB_BUDGET = 20_000
+const WALK_COST = 20
 
 /** How a word is used, as far as its place matters. */
 export interface PlaceUse {
@@ -78,7 +82,7 @@ export function problemOfPattern(
       return 'a file here starts with -; begin the pattern with ./'
     }
   }
-  const budget = { left: MAX_GLOB_ENTRIES }
+  const budget = { left: GLOB_BUDGET }
   return problemOfExpansion({ directory: cwd, parts, use, budget })
 }
 
@@ -99,9 +103,10 @@ function problemOfExpansion({ directory, parts, use, budget }: Level): string | 
   const entries = literal ? [{ name: part, isFile: () => false }] : entriesOf(directory)
   if (entries === undefined) return 'a folder in the pattern cannot be read'
   for (const entry of entries) {
-    budget.left -= 1
+    const walked = !entry.isFile() && (literal || mayMatch(part, entry.name))
+    budget.left -= walked ? WALK_COST : 1
     if (budget.left < 0) return 'the pattern matches too much'
-    if (entry.isFile() || !(literal || mayMatch(part, entry.name))) continue
+    if (!walked) continue
     const last = deeper.length === 0
     const problem =
       problemOfPlace(directory, `./${entry.name}`, last ? use : {}) ??
