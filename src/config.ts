@@ -25,6 +25,8 @@ export interface ResolvedConfig {
   subagents: 'none' | 'all'
   /** Whether links in the project path are `resolved` or kept as `given`. Default `resolved`. */
   projectRoot: 'resolved' | 'given'
+  /** Whether `forget_project_memory` is offered. Default true. */
+  forgetTool: boolean
 }
 
 /** What a user may write in a patch row; every key is optional. */
@@ -40,6 +42,7 @@ const fields = {
   indexRefresh: z.union(['session', 'change'] as const).default('session'),
   subagents: z.union(['none', 'all'] as const).default('none'),
   projectRoot: z.union(['resolved', 'given'] as const).default('resolved'),
+  forgetTool: z.boolean().default(true),
 }
 
 /** The schema; the host reports a wrong value with its key and does not start. */

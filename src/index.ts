@@ -19,6 +19,7 @@ import { GUIDANCE_SECTION_NAME, INDEX_CONTEXT_NAME } from './session/names.ts'
 import { isSubAgent } from './session/session-kind.ts'
 import type { SessionMemory } from './session/session-memory.ts'
 import type { CallerFacts } from './tools/refusal.ts'
+import { createForgetTool } from './tools/forget.ts'
 import { createSaveTool } from './tools/save.ts'
 import type { MemoryStores } from './tools/stores.ts'
 
@@ -51,7 +52,9 @@ export function apply(ctx: Context, config?: PluginConfig): void {
   const callerOf = (agent: unknown): CallerFacts =>
     describeCaller(ctx, memory(), agent as Agent | undefined)
 
-  ctx.tools.register(createSaveTool({ config: resolved, stores, callerOf }))
+  const toolOptions = { config: resolved, stores, callerOf }
+  ctx.tools.register(createSaveTool(toolOptions))
+  if (resolved.forgetTool) ctx.tools.register(createForgetTool(toolOptions))
   ctx.systemPrompt.variable(PROMPT_BRACES_VARIABLE, () => PROMPT_BRACES_VALUE)
   ctx.systemPrompt.section({
     name: GUIDANCE_SECTION_NAME,

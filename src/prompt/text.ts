@@ -36,6 +36,21 @@ export const SAVE_TOOL_PARAMETER_DESCRIPTIONS = {
     'One line for the index from which a later session can tell whether the memory matters. Taken from the content when left out.',
 } as const
 
+/** Description of the forget tool. */
+export const FORGET_TOOL_DESCRIPTION = [
+  'Forget one project memory: its file and its line in MEMORY.md go together.',
+  'Use it when the user asks to forget something, or when a memory proved wrong and nothing takes its place;',
+  'to correct one, save it again under its key instead. A copy is kept for 30 days, so it can be undone.',
+].join(' ')
+
+/** Descriptions of the forget tool's parameters. */
+export const FORGET_TOOL_PARAMETER_DESCRIPTIONS = {
+  key: 'Title of the memory as the index shows it. Give this or fileName.',
+  fileName: 'File of the memory as the index links it, for instance "staging-rule.md".',
+  purge:
+    'true keeps no copy, for what must not stay on the disk, such as a secret. Cannot be undone.',
+} as const
+
 /** How to forget when the forget tool is offered. */
 export const FORGET_WITH_TOOL = `To forget one, because the user asks or it proved wrong, call \`${FORGET_TOOL_NAME}\`.`
 

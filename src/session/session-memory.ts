@@ -85,8 +85,11 @@ export class SessionMemory {
     const existing = this.#states.get(agent.session)
     if (existing !== undefined) return existing
     const project = this.#resolveProject(agent)
+    const { forgetTool } = this.#options.config
     const guidance =
-      project === undefined ? '' : escapePromptText(renderMemoryGuidance(project.root))
+      project === undefined
+        ? ''
+        : escapePromptText(renderMemoryGuidance(project.root, { forgetTool }))
     const state: SessionState = { project, guidance, index: undefined, identity: undefined }
     this.#states.set(agent.session, state)
     return state

@@ -12,8 +12,13 @@ import { throwIfAborted } from './abort.ts'
 import type { StoreContext } from './context.ts'
 import { mapBounded } from './context.ts'
 import { checkDirectories } from './directories.ts'
+import type { Finding } from './doctor.ts'
+import { examineMemory } from './doctor.ts'
+import { repairMemory } from './doctor-repair.ts'
 import type { FileSystem } from './file-system.ts'
 import { localFileSystem } from './file-system.ts'
+import type { ForgetRequest, ForgottenMemory, RestoredMemory } from './forget.ts'
+import { forgetMemory, undoForget } from './forget.ts'
 import type { LockTimes } from './lock.ts'
 import { DEFAULT_LOCK_TIMES } from './lock.ts'
 import { isSafeMemoryFileName } from './paths.ts'
@@ -22,6 +27,8 @@ import type { SaveInput, SaveRequest } from './save-request.ts'
 import { parseSaveRequest } from './save-request.ts'
 import type { CommittedSave } from './save-transaction.ts'
 import { SAFE_READ_FLAGS, decodeUtf8, readError, readStableBytes } from './stable-read.ts'
+import type { TrashItem } from './trash.ts'
+import { listTrash } from './trash.ts'
 
 /** Bytes of a memory file's head that are read for its header, as in the manifest (64 KiB). */
 const HEADER_MAX_BYTES = 64 * 1024
@@ -135,11 +142,53 @@ export class ProjectMemoryStore {
   }
 
   /**
+   * Forget a memory: no file, no index line; a copy is kept for undo unless `purge`.
+   * Durable when the promise resolves.
+   * @throws MemoryError `NOT_FOUND` with the closest names, or why the disk or the lock refused; see
+   *   `forgetMemory`.
+   */
+  async forget(request: ForgetRequest): Promise<ForgottenMemory> {
+    throwIfAborted(request.signal)
+    return this.#change(() => forgetMemory(this.#context, request))
+  }
+
+  /**
+   * Have a forgotten memory back. Never overwrites.
+   * @param fileName - which one; without it the one that was forgotten last.
+   * @throws MemoryError `NOT_FOUND`, `INVALID_ARGUMENT`; see `undoForget`.
+   */
+  undo(fileName?: string, signal?: AbortSignal): Promise<RestoredMemory> {
+    return this.#change(() => undoForget(this.#context, fileName, signal))
+  }
+
+  /** @returns what can be had back, newest first. */
+  listTrash(): Promise<TrashItem[]> {
+    return listTrash(this.#context)
+  }
+
+  /**
+   * Look for what crashes, other programs or hand edits left behind; changes nothing.
+   * @param other - memory directory of another spelling of the project path, when there is one.
+   */
+  examine(other?: string): Promise<Finding[]> {
+    return examineMemory(this.#context, other)
+  }
+
+  /** Mend findings of {@link examine}; see `repairMemory`. */
+  repair(findings: readonly Finding[]): Promise<Finding[]> {
+    return this.#change(() => repairMemory(this.#context, findings))
+  }
+
+  /**
    * Refuse what of this store is waiting (`CLOSED`) and wait for its transaction
    * in flight. The store can be used again afterwards.
    */
   close(): Promise<void> {
     return writeQueueOf(this.#context).close(this)
+  }
+
+  #change<T>(change: () => Promise<T>): Promise<T> {
+    return writeQueueOf(this.#context).change(change, this)
   }
 
   async #directoryExists(): Promise<boolean> {

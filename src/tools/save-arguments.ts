@@ -4,9 +4,9 @@
  * Role: the host passes a tool's arguments unchecked. Names unknown arguments
  * and wrong shapes before anything else is looked at.
  */
-import { MemoryError } from '../errors.ts'
 import type { SaveInput, SaveRequest } from '../store/save-request.ts'
 import { parseSaveRequest } from '../store/save-request.ts'
+import { parseArgumentObject } from './tool-arguments.ts'
 
 /** Arguments of the tool, in the order in which they are declared. */
 export const SAVE_ARGUMENT_NAMES = ['key', 'content', 'type', 'description'] as const
@@ -23,18 +23,6 @@ export function parseSaveArguments(
   maxContentChars: number,
   context: { originSessionId: string | undefined; signal: AbortSignal },
 ): SaveRequest {
-  if (typeof args !== 'object' || args === null || Array.isArray(args)) {
-    throw new MemoryError('INVALID_ARGUMENT', 'arguments must be an object with key and content')
-  }
-  const unknown = Object.keys(args).find(
-    (name) => !(SAVE_ARGUMENT_NAMES as readonly string[]).includes(name),
-  )
-  if (unknown !== undefined) {
-    const name = /^\w{1,40}$/u.test(unknown) ? `"${unknown}"` : 'with an odd name'
-    throw new MemoryError(
-      'INVALID_ARGUMENT',
-      `unknown argument ${name}; allowed are ${SAVE_ARGUMENT_NAMES.join(', ')}`,
-    )
-  }
-  return parseSaveRequest({ ...(args as SaveInput), ...context }, { maxContentChars })
+  const known = parseArgumentObject(args, SAVE_ARGUMENT_NAMES, 'key and content')
+  return parseSaveRequest({ ...(known as unknown as SaveInput), ...context }, { maxContentChars })
 }

@@ -7,6 +7,7 @@
  * replay; odd input gives `undefined`, the host's generic card.
  */
 import type { ToolResult, ToolResultView, ToolCallView } from '@deepseek-ai/dsh-tools'
+import { stringProperty } from './presented-value.ts'
 
 /** What the tool returns: lossless JSON, no undefined members. */
 export type SaveToolValue =
@@ -63,12 +64,6 @@ export const SAVE_OUTPUT_SCHEMA = {
       },
     },
   ],
-}
-
-function stringProperty(value: unknown, name: string): string | undefined {
-  if (typeof value !== 'object' || value === null) return undefined
-  const property: unknown = (value as Record<string, unknown>)[name]
-  return typeof property === 'string' ? property : undefined
 }
 
 /** @returns the pending card: what is being remembered. */

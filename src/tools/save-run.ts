@@ -9,7 +9,7 @@ import { scanIndexEntries, utf8BytesCodec } from '../format/index-file.ts'
 import { viewIndex } from '../format/index-view.ts'
 import type { CommittedSave } from '../store/save-transaction.ts'
 import { permissionToChange } from './refusal.ts'
-import type { SaveToolOptions } from './save.ts'
+import type { MemoryToolOptions } from './memory-tool.ts'
 import { parseSaveArguments } from './save-arguments.ts'
 import type { SaveToolValue } from './save-result.ts'
 
@@ -46,7 +46,7 @@ function describeSave(saved: CommittedSave, config: ResolvedConfig): SaveToolVal
 export async function runSave(
   args: unknown,
   exec: { agent?: unknown; signal: AbortSignal },
-  { config, stores, callerOf }: SaveToolOptions,
+  { config, stores, callerOf }: MemoryToolOptions,
 ): Promise<SaveToolValue> {
   const caller = callerOf(exec.agent)
   const request = parseSaveArguments(args, config.maxMemoryChars, {

@@ -5,26 +5,15 @@
  * call does is loaded at the first one.
  */
 import type { ToolDefinition } from '@deepseek-ai/dsh-tools'
-import type { ResolvedConfig } from '../config.ts'
 import { MEMORY_RECALL_TYPES } from '../format/limits.ts'
 import {
   SAVE_TOOL_DESCRIPTION,
   SAVE_TOOL_NAME,
   SAVE_TOOL_PARAMETER_DESCRIPTIONS,
 } from '../prompt/text.ts'
-import type { CallerFacts } from './refusal.ts'
+import type { MemoryToolOptions } from './memory-tool.ts'
 import type { SaveToolValue } from './save-result.ts'
 import { SAVE_OUTPUT_SCHEMA, presentSaveCall, presentSaveResult } from './save-result.ts'
-import type { MemoryStores } from './stores.ts'
-
-/** What comes in by the door. */
-export interface SaveToolOptions {
-  config: ResolvedConfig
-  /** The stores of this plugin, made on first need. */
-  stores: () => Promise<MemoryStores>
-  /** @param agent - the host's calling agent, or `undefined` outside a session. */
-  callerOf: (agent: unknown) => CallerFacts
-}
 
 const PARAMETERS = {
   type: 'object' as const,
@@ -49,7 +38,7 @@ const PARAMETERS = {
  * Make the tool's definition.
  * @param options - configuration, stores and how to look at the caller.
  */
-export function createSaveTool(options: SaveToolOptions): ToolDefinition {
+export function createSaveTool(options: MemoryToolOptions): ToolDefinition {
   return {
     name: SAVE_TOOL_NAME,
     description: SAVE_TOOL_DESCRIPTION,
