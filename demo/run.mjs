@@ -78,6 +78,7 @@ async function prepare() {
   )
   ensureInstalled(say)
   await installHost({ report: say })
+  say('Building and packing the plugin …')
   const tarball = await packPlugin()
   const home = await createHome()
   await addPlugin(home, tarball)

@@ -18,7 +18,7 @@ export const repositoryRoot = dirname(dirname(fileURLToPath(import.meta.url)))
 export function ensureInstalled(report) {
   if (installedMatchesLock(repositoryRoot)) return
   report('Installing the development packages (npm ci) …')
-  const { status, error } = spawnSync('npm', ['ci', '--no-audit', '--no-fund'], {
+  const { status, error } = spawnSync('npm', ['ci', '--include=dev', '--no-audit', '--no-fund'], {
     cwd: repositoryRoot,
     stdio: ['ignore', 'inherit', 'inherit'],
     shell: process.platform === 'win32',

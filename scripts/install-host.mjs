@@ -7,8 +7,8 @@
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { existsSync, realpathSync } from 'node:fs'
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { delimiter, join, resolve } from 'node:path'
+import { mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { basename, delimiter, dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { exclusively } from '../test/support/host/exclusive.mjs'
 import { cacheDirectory } from '../test/support/host/places.mjs'
@@ -36,6 +36,8 @@ export const HOST_PINS = Object.freeze({
 })
 
 const MARKER = 'installed.json'
+/** A dot and a random UUID after the folder's own name. */
+const STAGING_SUFFIX = /^\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const INSTALL_TIMEOUT_MS = 10 * 60_000
 
 /**
@@ -192,6 +194,7 @@ async function isComplete(host) {
  */
 async function installUnlessComplete(host, manifest, report) {
   if (await isComplete(host)) return
+  await removeAbandonedStaging(host.directory)
   report(
     `Installing DeepSeek Harness ${HOST_PINS.dsh} into ${host.directory} (about 400 MB, once) …`,
   )
@@ -219,6 +222,19 @@ async function installUnlessComplete(host, manifest, report) {
     )
   }
   report('The host is installed.')
+}
+
+/**
+ * Removes what killed installations left: under the lock nobody else is at one.
+ * @param {string} directory
+ */
+async function removeAbandonedStaging(directory) {
+  const parent = dirname(directory)
+  const own = basename(directory)
+  for (const name of await readdir(parent)) {
+    if (!name.startsWith(own) || !STAGING_SUFFIX.test(name.slice(own.length))) continue
+    await rm(join(parent, name), { recursive: true, force: true })
+  }
 }
 
 /**

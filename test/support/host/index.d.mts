@@ -28,6 +28,13 @@ export function hostSupport(machine?: {
 /** Installs the pinned host unless it is there; several processes may call it at once. */
 export function installHost(options?: { report?: (line: string) => void }): Promise<Host>
 
+/** Runs `task` while no other living process runs one under the same lock file. */
+export function exclusively<T>(
+  path: string,
+  task: () => Promise<T>,
+  onWait?: () => void,
+): Promise<T>
+
 // --- homes and plugins ----------------------------------------------------------------------
 
 /** Folders of one test, outside every temporary directory. */

@@ -32,9 +32,13 @@ export function apply(ctx) {
     )
   }
   ctx.effect(() => {
+    // Nobody is left to end this process when the parent was killed.
+    const leave = () => void ctx.get('appExit')(1)
     process.on('message', listen)
+    process.on('disconnect', leave)
     return () => {
       process.off('message', listen)
+      process.off('disconnect', leave)
       // An open channel would keep the process alive after the host has let go of everything.
       process.disconnect?.()
     }
