@@ -8,23 +8,16 @@
  * configured, after a change. Never throws: a session goes on without memory.
  */
 import type { Session } from '@deepseek-ai/dsh-session'
-import { isAbsolute, join } from 'node:path'
+import { isAbsolute } from 'node:path'
 import type { ResolvedConfig } from '../config.ts'
-import { viewIndex } from '../format/index-view.ts'
 import { escapePromptText } from '../prompt/escape.ts'
-import {
-  renderIndexContext,
-  renderMemoryGuidance,
-  renderUnreadableIndex,
-} from '../prompt/render.ts'
+import { renderMemoryGuidance } from '../prompt/render.ts'
 import type { Environment } from '../store/paths.ts'
 import { resolveProjectMemoryPaths } from '../store/paths.ts'
-import {
-  indexIdentitySync,
-  modificationTimeSync,
-  readIndexSync,
-} from '../store/stable-read-sync.ts'
+import { indexIdentitySync } from '../store/stable-read-sync.ts'
 import type { ProjectMemoryPaths } from '../types.ts'
+import type { InjectedIndex } from './injected-index.ts'
+import { readInjectedIndex } from './injected-index.ts'
 import { INDEX_CONTEXT_NAME } from './names.ts'
 import { hasRetainedSnapshot, retainedContextText } from './retained-context.ts'
 import type { SessionAgent } from './session-kind.ts'
@@ -40,12 +33,23 @@ export interface SessionMemoryOptions {
 
 interface SessionState {
   readonly project: ProjectMemoryPaths | undefined
-  /** Guidance as given to the host; `''` without a project. */
+  /** Guidance as the model sees it; `''` without a project. */
   readonly guidance: string
-  /** Index context as given to the host; `undefined` until read. */
-  index: string | undefined
+  /** Guidance as given to the host. */
+  readonly guidanceText: string
+  /** Index as the session is given it; `undefined` until read. */
+  index: InjectedIndex | undefined
+  /** Index context as given to the host. */
+  indexText: string
   /** Identity of the index that was read. */
   identity: string | undefined
+}
+
+/** What a session is given, as the model sees it. */
+export interface InjectedMemory {
+  project: ProjectMemoryPaths | undefined
+  guidance: string
+  index: InjectedIndex
 }
 
 /** The memory of live sessions; forgets a session when the host does. */
@@ -64,15 +68,24 @@ export class SessionMemory {
 
   /** @returns the guidance section, the same bytes in every session of a project. */
   guidanceText(agent: SessionAgent): string {
-    return this.#stateOf(agent).guidance
+    return this.#stateOf(agent).guidanceText
   }
 
   /** @returns the index context: frozen, `''` when the session gets none. */
   indexText(agent: SessionAgent): string {
     const state = this.#stateOf(agent)
-    if (state.index !== undefined && !this.#isOutdated(agent, state)) return state.index
-    state.index = escapePromptText(this.#readIndexText(agent, state))
-    return state.index
+    if (state.index === undefined || this.#isOutdated(agent, state)) {
+      state.index = this.#readIndex(agent, state)
+      state.indexText = escapePromptText(state.index.text)
+    }
+    return state.indexText
+  }
+
+  /** @returns what the session is given, for people who ask; the same that the model sees. */
+  injected(agent: SessionAgent): InjectedMemory {
+    this.indexText(agent)
+    const { guidance, index, project } = this.#stateOf(agent)
+    return { project, guidance, index: index ?? { kind: 'none', text: '' } }
   }
 
   /** Tell that a session's history was replaced: an index that the model no longer sees is read again. */
@@ -86,11 +99,15 @@ export class SessionMemory {
     if (existing !== undefined) return existing
     const project = this.#resolveProject(agent)
     const { forgetTool } = this.#options.config
-    const guidance =
-      project === undefined
-        ? ''
-        : escapePromptText(renderMemoryGuidance(project.root, { forgetTool }))
-    const state: SessionState = { project, guidance, index: undefined, identity: undefined }
+    const guidance = project === undefined ? '' : renderMemoryGuidance(project.root, { forgetTool })
+    const state: SessionState = {
+      project,
+      guidance,
+      guidanceText: escapePromptText(guidance),
+      index: undefined,
+      indexText: '',
+      identity: undefined,
+    }
     this.#states.set(agent.session, state)
     return state
   }
@@ -111,24 +128,18 @@ export class SessionMemory {
     return this.#options.config.subagents === 'all' || !isSubAgent(agent)
   }
 
-  #readIndexText(agent: SessionAgent, state: SessionState): string {
+  #readIndex(agent: SessionAgent, state: SessionState): InjectedIndex {
     const { project } = state
-    if (project === undefined) return ''
-    if (!this.#readsOwnIndex(agent)) return retainedContextText(agent.session, INDEX_CONTEXT_NAME)
-    const reading = readIndexSync(project)
-    state.identity = reading.identity
-    if (reading.kind === 'absent') return ''
-    if (reading.kind === 'unreadable') {
-      this.#options.warn(`project memory is not shown: ${reading.reason}`)
-      return renderUnreadableIndex(project.root, reading.reason)
+    if (project === undefined) return { kind: 'none', text: '' }
+    if (!this.#readsOwnIndex(agent)) {
+      const text = retainedContextText(agent.session, INDEX_CONTEXT_NAME)
+      return text === '' ? { kind: 'none', text } : { kind: 'inherited', text }
     }
-    const { indexLineLimit, indexCharacterLimit, overflow } = this.#options.config
-    const view = viewIndex(reading.text, {
-      lineLimit: indexLineLimit,
-      characterLimit: indexCharacterLimit,
-      overflow,
-      mtimeMsOf: (fileName) => modificationTimeSync(join(project.root, fileName)),
-    })
-    return renderIndexContext(project.root, view)
+    const { index, identity } = readInjectedIndex(project, this.#options.config)
+    state.identity = identity
+    if (index.kind === 'unreadable') {
+      this.#options.warn(`project memory is not shown: ${index.reason}`)
+    }
+    return index
   }
 }
