@@ -98,8 +98,9 @@ export class SessionMemory {
     const existing = this.#states.get(agent.session)
     if (existing !== undefined) return existing
     const project = this.#resolveProject(agent)
-    const { forgetTool } = this.#options.config
-    const guidance = project === undefined ? '' : renderMemoryGuidance(project.root, { forgetTool })
+    const { forgetTool, subagents } = this.#options.config
+    const guidance =
+      project === undefined ? '' : renderMemoryGuidance(project.root, { forgetTool, subagents })
     const state: SessionState = {
       project,
       guidance,
