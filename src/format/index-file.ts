@@ -51,6 +51,8 @@ interface Edit {
   isNewLine?: boolean
 }
 
+/** Its content stands deeper than the three columns that a construct may be indented. */
+const WIDE_BULLET = '-   '
 const ONLY_ASCII = /^[\0-\x7f]*$/
 
 /** The edited string is the text itself. */
@@ -164,15 +166,15 @@ export function upsertIndexEntries(
   const lineEnding = lastLineEnding(text)
   const edits: Edit[] = []
   const added: string[] = []
+  const start = startOfNewEntries(text, scan)
+  /** An indented construct below would become content of an item with a narrower bullet. */
+  const bullet = text.charAt(start) === ' ' && start === scan.openStart ? WIDE_BULLET : undefined
   for (const [fileName, entry] of latest) {
     const raws = found.get(fileName) ?? []
     if (raws.length > 0) edits.push(...replaceEdits(text, raws, entry, lineEnding, codec))
-    else added.push(`${codec.encode(renderIndexEntry(entry))}${lineEnding}`)
+    else added.push(`${codec.encode(renderIndexEntry(entry, bullet))}${lineEnding}`)
   }
-  if (added.length > 0) {
-    const start = scan.openStart === -1 ? endOfLastLine(text) : scan.openStart
-    edits.push({ start, end: start, text: added.join(''), isNewLine: true })
-  }
+  if (added.length > 0) edits.push({ start, end: start, text: added.join(''), isNewLine: true })
   const replaced = entries.map(
     (entry, position) =>
       isRepeated[position] === true || (found.get(entry.fileName) ?? []).length > 0,
@@ -268,10 +270,16 @@ export function restoreIndexEntry(
       ? undefined
       : entriesOfFiles(text, scan, [removed.after], codec).get(removed.after)?.at(-1)
   const first = removed.after === undefined ? scan.entries[0]?.start : undefined
-  const fallback = scan.openStart === -1 ? endOfLastLine(text) : scan.openStart
-  const start = before?.blockEnd ?? first ?? fallback
-  const lines = withLineEnding(codec.encode(removed.line), lineEnding)
+  const place = before?.blockEnd ?? first
+  const start = place ?? startOfNewEntries(text, scan)
+  const line = place === undefined ? atTopLevel(removed.line, text.charAt(start)) : removed.line
+  const lines = withLineEnding(codec.encode(line), lineEnding)
   return applyEdits(text, [{ start, end: start, text: lines, isNewLine: true }], lineEnding)
+}
+
+/** A line for another place: no list item above takes it in, and it takes in nothing below. */
+function atTopLevel(line: string, below: string): string {
+  return line.replace(/^ *([-*+]) +/, below === ' ' ? `$1${WIDE_BULLET.slice(1)}` : '$1 ')
 }
 
 /** Joins by concatenation and looks at pieces only, so that a large text is copied once at most. */
@@ -303,6 +311,11 @@ function endOfLineText(text: string, start: number, end: number): number {
   if (textEnd > start && text.charAt(textEnd - 1) === '\n') textEnd -= 1
   if (textEnd > start && text.charAt(textEnd - 1) === '\r') textEnd -= 1
   return textEnd
+}
+
+/** @returns where new entries go: after the last line, or before what is still open there. */
+function startOfNewEntries(text: string, scan: IndexScan): number {
+  return scan.openStart === -1 ? endOfLastLine(text) : scan.openStart
 }
 
 /** @returns position after the last line that is not blank, after a byte order mark when all are. */

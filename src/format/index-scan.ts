@@ -43,8 +43,8 @@ interface State extends IndexScan {
   open: OpenConstruct | undefined
   /** Entry that indented lines belong to. */
   current: RawIndexEntry | undefined
-  /** Column of the content of the list item that is open, 0 when none is. */
-  itemIndent: number
+  /** Columns of the content of the list items that are open, outermost first. */
+  itemIndents: number[]
 }
 
 const LESS_THAN = 60
@@ -67,7 +67,7 @@ export function scanIndex(text: string): IndexScan {
     openStart: -1,
     open: undefined,
     current: undefined,
-    itemIndent: 0,
+    itemIndents: [],
   }
   let start = byteOrderMarkLength(text)
   while (start < text.length) {
@@ -104,22 +104,27 @@ function visitLine(state: State, line: IndexLine): void {
     state.current = undefined
     return
   }
-  if (line.indent < state.itemIndent) state.itemIndent = line.indent > 1 ? line.indent : 0
-  if (line.indent - state.itemIndent <= MAX_INDENT && openConstruct(state, line, line.first)) return
+  while (itemIndentOf(state) > line.indent) state.itemIndents.pop()
+  if (line.indent - itemIndentOf(state) <= MAX_INDENT && openConstruct(state, line, line.first))
+    return
   const entry = line.indent <= MAX_INDENT ? readEntryLine(state.text, line) : undefined
   if (entry !== undefined) {
     state.entries.push(entry)
     state.current = entry
-    state.itemIndent = entry.contentStart - line.start
+    state.itemIndents.push(entry.contentStart - line.start)
     return
   }
   const itemIndent = listItemIndent(state.text, line)
   if (line.indent === 0) state.current = undefined
   if (itemIndent > 0) {
-    state.itemIndent = itemIndent
+    state.itemIndents.push(itemIndent)
     if (openConstruct(state, line, line.start + itemIndent)) return
   }
   if (state.current !== undefined) state.current.blockEnd = line.end
+}
+
+function itemIndentOf(state: State): number {
+  return state.itemIndents.at(-1) ?? 0
 }
 
 function continueConstruct(state: State, open: OpenConstruct, line: IndexLine): void {
@@ -149,7 +154,8 @@ function openConstruct(state: State, line: IndexLine, position: number): boolean
   const isComment = code === LESS_THAN && text.startsWith('<!--', position)
   const length = code === BACKTICK || code === TILDE ? fenceLength(text, position, line) : 0
   if (!isComment && length === 0) return false
-  if (line.indent === 0 && position === line.first) state.current = undefined
+  const itemIndent = itemIndentOf(state)
+  if (itemIndent === 0) state.current = undefined
   const closeAt = isComment ? text.indexOf('-->', position + 2) : -1
   state.open = {
     start: line.start,
@@ -157,7 +163,7 @@ function openConstruct(state: State, line: IndexLine, position: number): boolean
     marker: isComment ? 0 : code,
     length,
     closeAt: closeAt === -1 ? text.length : closeAt,
-    itemIndent: state.itemIndent,
+    itemIndent,
     owner: state.current,
   }
   if (state.current !== undefined) state.current.blockEnd = line.end

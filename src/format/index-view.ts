@@ -13,6 +13,7 @@ import type { IndexLimits, IndexOverflow } from '../types.ts'
 import { decodeIndexTarget } from './index-entry.ts'
 import { cutHead, selectRecent } from './index-select.ts'
 import type { ListedEntry } from './index-select.ts'
+import type { RawIndexEntry } from './index-line.ts'
 import { scanIndex } from './index-scan.ts'
 import { stripLeadingFrontmatter, stripTopLevelHtmlComments } from './index-strip.ts'
 import { renderIndexWarning } from './index-warning.ts'
@@ -102,13 +103,19 @@ export function viewIndex(text: string, options: IndexViewOptions): IndexView {
       ? selectRecent(body, entries, scan.constructs, limits, options.mtimeMsOf)
       : undefined
   const kept = recent?.text ?? cutHead(body, limits)
-  const shown = recent?.shown ?? entries.filter((entry) => entry.raw.targetEnd < kept.length)
+  const shown = recent?.shown ?? entries.filter(({ raw }) => isWhole(kept, raw))
   const warning = renderIndexWarning(size, limits, {
     shown: shown.length,
     total: entries.length,
     choice: recent === undefined ? 'first' : 'recent',
   })
   return toView(kept, warning, entries, shown)
+}
+
+/** @returns whether a cut text still has an entry's link, if not all of its hook. */
+function isWhole(kept: string, entry: RawIndexEntry): boolean {
+  if (entry.end <= kept.length) return true
+  return entry.targetEnd < kept.length && scanIndex(kept.slice(entry.start)).entries.length > 0
 }
 
 function toView(
@@ -118,7 +125,7 @@ function toView(
   shown: readonly ListedEntry[],
 ): IndexView {
   return {
-    text: warning === '' ? body : `${body}\n\n${warning}`,
+    text: warning === '' || body === '' ? body + warning : `${body}\n\n${warning}`,
     warning,
     entryCount: entries.length,
     shownCount: shown.length,
@@ -128,7 +135,7 @@ function toView(
 }
 
 function normalizedText(text: string): string {
-  const bare = text.startsWith('\ufeff') ? text.slice(1) : text
+  const bare = text.includes('\ufeff') ? text.replaceAll('\ufeff', '') : text
   return toWellFormedText(bare.includes('\r') ? bare.replaceAll(/\r\n?/g, '\n') : bare)
 }
 

@@ -19,8 +19,6 @@ export interface MemoryFileNames {
   legacy: string | undefined
   /** The same name with 12 and with 64 digits, for when another topic has the shorter one. */
   longer: [string, string]
-  /** Names that other spellings of the topic may have got (dashes for blanks and the reverse). */
-  spellings: readonly string[]
 }
 
 const HASH_DIGITS = 6
@@ -57,16 +55,10 @@ export function sanitizeMemorySlug(key: string): string {
  * @returns names with `.md`; each is one ASCII path segment of at most 125 characters.
  */
 export function memoryFileNames(key: string): MemoryFileNames {
-  const comparable = comparableKey(key)
-  const name = nameOfKey(comparable)
+  const name = nameOfKey(comparableKey(key))
   const [medium, full] = LONGER_HASH_DIGITS
-  const preferred = `${name.withDigits(HASH_DIGITS)}.md`
-  const others = [topicOfKey(key), comparable.replaceAll('-', ' ').trim()]
-    .filter((spelling) => spelling !== '' && topicOfKey(spelling) === topicOfKey(key))
-    .map((spelling) => `${nameOfKey(spelling).withDigits(HASH_DIGITS)}.md`)
   return {
-    preferred,
-    spellings: [...new Set(others)].filter((other) => other !== preferred),
+    preferred: `${name.withDigits(HASH_DIGITS)}.md`,
     legacy: name.legacy === undefined ? undefined : `${name.legacy}.md`,
     longer: [`${name.withForcedDigits(medium)}.md`, `${name.withForcedDigits(full)}.md`],
   }
@@ -92,10 +84,12 @@ function nameOfKey(key: string): Name {
   const isForeign = OUTSIDE_NAME_OR_SPACE.test(key)
   const isCut = base !== stripped
   const isChanged = isForeign || isCut || stripped !== spelled || base === ''
-  const withHash = (count: number): string => `${base || FALLBACK_NAME}-${digits(key, count)}`
+  /** The original plugin hashes foreign keys as given; for others blanks and dashes are one. */
+  const hashed = isForeign ? key : spelled
+  const withHash = (count: number): string => `${base || FALLBACK_NAME}-${digits(hashed, count)}`
   const candidate = isChanged ? withHash(HASH_DIGITS) : base
   if (isReservedName(candidate) || (spelled.startsWith('-') && !isForeign)) {
-    const reserved = (count: number): string => reservedName(base, digits(key, count))
+    const reserved = (count: number): string => reservedName(base, digits(hashed, count))
     return { legacy: undefined, withDigits: reserved, withForcedDigits: reserved }
   }
   return {

@@ -74,7 +74,7 @@ export function safeCut(text: string, offset: number): number {
   graphemes ??= new Intl.Segmenter('und', { granularity: 'grapheme' })
   const around = text.slice(from, offset + GRAPHEME_WINDOW)
   const start = graphemes.segment(around).containing(offset - from)?.index ?? 0
-  return start > 0 ? from + start : codePointStart(text, offset)
+  return start > 0 || from === 0 ? from + start : codePointStart(text, offset)
 }
 
 /** @returns the offset, one less when it lies between the halves of a surrogate pair. */
