@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest'
+import {
+  stripLeadingFrontmatter,
+  stripTopLevelHtmlComments,
+} from '../../../src/format/index-strip.ts'
+
+const entries = '- [A](a.md) — x\n- [B](b.md) — y\n'
+
+describe('leading frontmatter', () => {
+  it('goes when it is a YAML mapping or empty, with the blank lines below', () => {
+    expect(stripLeadingFrontmatter(`---\ntitle: i\n---\n\n\n${entries}`)).toBe(entries)
+    expect(stripLeadingFrontmatter(`---\n---\n${entries}`)).toBe(entries)
+    expect(stripLeadingFrontmatter(`---\n\n---\n${entries}`)).toBe(entries)
+    expect(stripLeadingFrontmatter('---\na: 1\n---')).toBe('')
+    expect(stripLeadingFrontmatter('---\na: 1\n---\n  indented')).toBe('  indented')
+  })
+
+  it('goes behind a byte order mark and with CRLF', () => {
+    expect(stripLeadingFrontmatter('\ufeff---\r\ntitle: i\r\n---\r\n- [A](a.md) — x\r\n')).toBe(
+      '- [A](a.md) — x\r\n',
+    )
+  })
+
+  it.each([
+    `---\n${entries}`,
+    `----\n- [A](a.md)\n----\n- [B](b.md)\n`,
+    `---\n- [A](a.md)\n---\n- [B](b.md)\n`,
+    `---\n* [A](a.md): x\n---\n- [B](b.md)\n`,
+    `---\nlinks:\n  - a.md: x\n---\n- [B](b.md)\n`,
+    `--- notes ---\n${entries}---\n`,
+    `--- \ntitle: i\n---\n${entries}`,
+    `---\ntitle: i\n--- \n${entries}`,
+    `---\n# Heading\n---\n${entries}`,
+    `---\nplain words\n---\n${entries}`,
+    `---\na: [\n---\n${entries}`,
+    `---\na: 1\na: 2\n---\n${entries}`,
+    `\n---\ntitle: i\n---\n${entries}`,
+    `---\nk: a---b\n`,
+    '---',
+    '',
+  ])('stays in doubt: %j', (text) => {
+    expect(stripLeadingFrontmatter(text)).toBe(text)
+  })
+})
+
+describe('top-level HTML comments', () => {
+  it('go as lines, blocks, and between list items and paragraphs', () => {
+    expect(stripTopLevelHtmlComments(`<!-- a -->\n${entries}`)).toBe(entries)
+    expect(stripTopLevelHtmlComments('- a\n<!-- x\ny -->\n- b\n')).toBe('- a\n- b\n')
+    expect(stripTopLevelHtmlComments('word\n<!-- x -->\nword\n')).toBe('word\nword\n')
+    expect(stripTopLevelHtmlComments('<!-- a --><!-- b -->\nx')).toBe('x')
+    expect(stripTopLevelHtmlComments('   <!-- a -->\nx')).toBe('x')
+  })
+
+  it('leave the text after them on their line', () => {
+    expect(stripTopLevelHtmlComments('<!-- a --> keep <!-- b --> me\nx')).toBe(' keep  me\nx')
+    expect(stripTopLevelHtmlComments('<!--> keep -->\nx')).toBe(' keep -->\nx')
+  })
+
+  it('stay in code, quotes, lists, paragraphs and other HTML', () => {
+    const kept = [
+      '````md',
+      '```html',
+      '<!-- keep A -->',
+      '```',
+      '<!-- keep B -->',
+      '````',
+      '',
+      '    <!-- keep C -->',
+      '',
+      '> <!-- keep D -->',
+      '',
+    ].join('\n')
+    expect(stripTopLevelHtmlComments(`${kept}\n<!-- drop\nthis -->\n- [X](x.md) — y`)).toBe(
+      `${kept}\n- [X](x.md) — y`,
+    )
+    for (const text of [
+      '- a\n  <!-- keep -->\n- b\n',
+      'para <!-- keep --> graph\n',
+      '<div>\n<!-- keep -->\n</div>\n',
+      '<!-- never closed\n- [A](a.md)\n',
+      '~~~\n<!-- keep -->\n~~~\n',
+    ]) {
+      expect(stripTopLevelHtmlComments(text)).toBe(text)
+    }
+  })
+
+  it('keep every other byte, also CR and a byte order mark without a comment', () => {
+    for (const text of ['\ufeffa\r\nb <!-- c -->\r\n', 'a\tb\r\n', '']) {
+      expect(stripTopLevelHtmlComments(text)).toBe(text)
+    }
+    expect(stripTopLevelHtmlComments('\ufeff<!-- a -->\r\nb\tc\r\n')).toBe('\ufeffb\tc\n')
+  })
+})
