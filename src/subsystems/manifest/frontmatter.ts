@@ -15,18 +15,10 @@ import {
   MANIFEST_PREVIEW_BYTE_LIMIT,
   MANIFEST_PREVIEW_LINE_LIMIT,
   type ManifestMetadata,
+  type RawMetadata,
 } from './types.ts'
 
 const FENCE = '---'
-
-/** What a reader found, unchecked: the values of three keys, of any kind. */
-export interface RawMetadata {
-  description?: unknown
-  /** `metadata.type`. */
-  nestedType?: unknown
-  /** `type` at the top level, as an older layout has it. */
-  topLevelType?: unknown
-}
 
 /**
  * @param head - the start of a file; a byte-order mark and CRLF are allowed, more

@@ -9,8 +9,9 @@
  */
 import { closeSync, constants, fstatSync, lstat, open, type Stats } from 'node:fs'
 import { readdir, realpath } from 'node:fs/promises'
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { basename, dirname, isAbsolute, join, normalize, relative, resolve, sep } from 'node:path'
 import { promisify } from 'node:util'
+import { sharePerTurn } from './bounded.ts'
 import { type LineRange, readLineRange } from './read-line-range.ts'
 import { isListedLinkTarget, type ManifestEntryKind, type ManifestFileSystem } from './types.ts'
 
@@ -22,6 +23,9 @@ const OUTSIDE_CODE = 'OUTSIDE_MEMORY_ROOT'
 
 /** Both extra flags are absent on Windows, where they then add nothing. */
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+
+/** Whether an open refuses a link in the last place, so that only folders need a check. */
+const REFUSES_LINKS = Boolean(constants.O_NOFOLLOW)
 
 /**
  * @param rootDir - folder that will be scanned; resolved against the working directory.
@@ -75,6 +79,9 @@ export function createLocalFileSystem(rootDir: string): ManifestFileSystem {
   }
 }
 
+/** Asked after the request, once for all files of a folder that are open in that turn. */
+const placeAfterwards = sharePerTurn((path) => realpath(path))
+
 /**
  * Reads a regular file by a path that holds no link. Its place is checked after
  * opening: before, a link could still take the place of one of its folders. The two
@@ -85,17 +92,18 @@ async function readUnlinked(
   expected: string,
   range: LineRange,
 ): Promise<{ content: string }> {
+  const checked = REFUSES_LINKS ? dirname : normalize
   const fd = await openFile(path, OPEN_FLAGS)
   try {
     const info = fstatSync(fd)
     if (!info.isFile()) throw coded('NOT_REGULAR_FILE', `${path} is not a regular file`)
     // Both have ended before the descriptor is closed and its number used again.
     const [place, content] = await Promise.allSettled([
-      realpath(path),
+      placeAfterwards(checked(path)),
       readLineRange(fd, info.size, range),
     ])
     if (place.status === 'rejected') throw place.reason
-    if (place.value !== expected) throw outside(path)
+    if (place.value !== checked(expected)) throw outside(path)
     if (content.status === 'rejected') throw content.reason
     return { content: content.value }
   } finally {

@@ -5,7 +5,7 @@
  * forget to quote them; such a memory still gets its text and type. Pure. Reads one
  * line at a time and knows no block scalars, comments or escapes but `\"` and `\\`.
  */
-import type { RawMetadata } from './frontmatter.ts'
+import type { RawMetadata } from './types.ts'
 
 const PAIR = /^([ \t]*)(description|metadata|type)[ \t]*:(?:[ \t]+(.*))?$/
 

@@ -6,7 +6,7 @@
  * strings that are also JSON, and bare lower-case words; everything else, a repeated
  * key included, is left to the next reader.
  */
-import type { RawMetadata } from './frontmatter.ts'
+import type { RawMetadata } from './types.ts'
 
 const TOP_LEVEL_KEYS = new Set(['name', 'description'])
 const NESTED_KEYS = new Set(['type', 'node_type', 'title', 'originSessionId'])

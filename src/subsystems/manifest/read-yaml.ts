@@ -7,7 +7,7 @@
  */
 import { createRequire } from 'node:module'
 import type * as Yaml from 'yaml'
-import type { RawMetadata } from './frontmatter.ts'
+import type { RawMetadata } from './types.ts'
 
 /** Longest text given to the parser, in code units; real frontmatter has under 4,000. */
 const MAX_YAML_CHARACTERS = 8192

@@ -36,6 +36,15 @@ export interface ManifestMetadata {
   type?: ManifestRecallType
 }
 
+/** What a reader found, unchecked: the values of three keys, of any kind. */
+export interface RawMetadata {
+  description?: unknown
+  /** `metadata.type`. */
+  nestedType?: unknown
+  /** `type` at the top level, as an older layout has it. */
+  topLevelType?: unknown
+}
+
 /** One memory file. */
 export interface ManifestEntry extends ManifestMetadata {
   /** Absolute path, as the disk spells it. */
