@@ -23,8 +23,12 @@ export interface MemoryHeader {
 
 type Field = keyof MemoryHeader
 
-/** Longest header that is given to the YAML parser, in code units; a longer one is read line by line. */
-const PARSED_LENGTH_LIMIT = 65_536
+/** Longest text for the YAML parser, in code units: anchors cost it quadratic time. */
+const PARSED_LENGTH_LIMIT = 16_384
+/** Deepest nesting for the YAML parser, which recurses; a stack that runs out can end the process. */
+const PARSED_DEPTH_LIMIT = 64
+/** A line indented, or with block markers in a row, beyond that depth. */
+const DEEP_LINE = /^[ \t]{128}|(?:[-?:][ \t]+){64}/m
 const FENCE = '---'
 const QUOTED_LINE = /^(name|description| {2}title| {2}originSessionId): ("(?:[^"\\]|\\.)*")$/
 const PLAIN_LINE = /^ {2}(type|node_type): ([a-z]+)$/
@@ -108,15 +112,28 @@ function parseJsonString(raw: string): string | undefined {
  */
 export function readWithParser(lines: readonly string[]): MemoryHeader {
   const text = lines.join('\n')
-  if (text.length <= PARSED_LENGTH_LIMIT) {
+  if (isSafeToParse(text)) {
     try {
       const header = readYaml(text)
       if (header !== undefined) return header
     } catch {
-      // Too deep or broken for the parser; the lines may still be readable.
+      // Broken beyond the parser's own errors; the lines may still be readable.
     }
   }
   return readSimpleLines(lines)
+}
+
+/** @returns whether the YAML parser can take a text in short time and on a small stack. */
+function isSafeToParse(text: string): boolean {
+  if (text.length > PARSED_LENGTH_LIMIT || DEEP_LINE.test(text)) return false
+  let depth = 0
+  for (let position = 0; position < text.length; position += 1) {
+    const character = text.charAt(position)
+    if (character === '[' || character === '{') depth += 1
+    else if (depth > 0 && (character === ']' || character === '}')) depth -= 1
+    if (depth > PARSED_DEPTH_LIMIT) return false
+  }
+  return true
 }
 
 function readYaml(text: string): MemoryHeader | undefined {
@@ -204,10 +221,10 @@ function toHeader(read: (field: Field) => string | undefined): MemoryHeader {
 
 /**
  * @param text - lines between fences.
- * @returns whether they are a YAML mapping without errors; false for one over 64 KiB.
+ * @returns whether they are a YAML mapping without errors; false for one that is very long or deep.
  */
 export function isYamlMapping(text: string): boolean {
-  if (text.length > PARSED_LENGTH_LIMIT) return false
+  if (!isSafeToParse(text)) return false
   try {
     const yaml = loadYaml()
     const document = yaml.parseDocument(text, { prettyErrors: false, logLevel: 'silent' })

@@ -39,7 +39,9 @@ export interface IndexLine {
 
 const TAB = 9
 const SPACE = 32
+const DOUBLE_QUOTE = 34
 const PERCENT = 37
+const SINGLE_QUOTE = 39
 const LEFT_PARENTHESIS = 40
 const RIGHT_PARENTHESIS = 41
 const ASTERISK = 42
@@ -48,6 +50,7 @@ const DASH = 45
 const DOT = 46
 const COLON = 58
 const LESS_THAN = 60
+const GREATER_THAN = 62
 const LEFT_BRACKET = 91
 const BACKSLASH = 92
 const RIGHT_BRACKET = 93
@@ -145,6 +148,20 @@ export function skipBlanks(text: string, from: number, to: number): number {
   return position
 }
 
+/**
+ * @param text - any text.
+ * @param code - an ASCII character.
+ * @param from - where to begin.
+ * @param to - where to stop: a search beyond the line would make a scan quadratic.
+ * @returns position of the character, -1 when it is not there.
+ */
+export function indexWithin(text: string, code: number, from: number, to: number): number {
+  for (let position = from; position < to; position += 1) {
+    if (text.charCodeAt(position) === code) return position
+  }
+  return -1
+}
+
 function readBareName(text: string, entry: RawIndexEntry, textEnd: number): boolean {
   let position = entry.contentStart
   while (position < textEnd) {
@@ -177,8 +194,8 @@ function readLink(text: string, entry: RawIndexEntry, textEnd: number): boolean 
 
 function readTarget(text: string, entry: RawIndexEntry, from: number, textEnd: number): boolean {
   if (text.charCodeAt(from) === LESS_THAN) {
-    const close = text.indexOf('>', from)
-    if (close === -1 || close >= textEnd) return false
+    const close = indexWithin(text, GREATER_THAN, from, textEnd)
+    if (close === -1) return false
     entry.targetStart = from + 1
     entry.targetEnd = close
     return closesLink(text, close + 1, textEnd)
@@ -193,11 +210,8 @@ function readTarget(text: string, entry: RawIndexEntry, from: number, textEnd: n
 /** @returns whether a target has a percent code, a backslash or a leading dot. */
 function hasEscape(text: string, from: number, to: number): boolean {
   if (text.charCodeAt(from) === DOT) return true
-  for (let position = from; position < to; position += 1) {
-    const code = text.charCodeAt(position)
-    if (code === PERCENT || code === BACKSLASH) return true
-  }
-  return false
+  if (indexWithin(text, PERCENT, from, to) !== -1) return true
+  return indexWithin(text, BACKSLASH, from, to) !== -1
 }
 
 /** @returns position of the bracket that closes a title; of the first `](` when brackets are unbalanced. */
@@ -233,10 +247,10 @@ function targetEnd(text: string, from: number, textEnd: number, allowsBlanks: bo
 /** @returns whether a link closes here, with or without a quoted title before its `)`. */
 function closesLink(text: string, from: number, textEnd: number): boolean {
   let position = skipBlanks(text, from, textEnd)
-  const quote = text.charAt(position)
-  if (position > from && (quote === '"' || quote === "'")) {
-    const close = text.indexOf(quote, position + 1)
-    if (close === -1 || close >= textEnd) return false
+  const quote = text.charCodeAt(position)
+  if (position > from && (quote === DOUBLE_QUOTE || quote === SINGLE_QUOTE)) {
+    const close = indexWithin(text, quote, position + 1, textEnd)
+    if (close === -1) return false
     position = skipBlanks(text, close + 1, textEnd)
   }
   return position < textEnd && text.charCodeAt(position) === RIGHT_PARENTHESIS

@@ -8,7 +8,7 @@
  * inside every save.
  */
 
-import { listItemIndent, readEntryLine, readLine, skipBlanks } from './index-line.ts'
+import { indexWithin, listItemIndent, readEntryLine, readLine, skipBlanks } from './index-line.ts'
 import type { IndexLine, RawIndexEntry } from './index-line.ts'
 
 /** A run of text in which no entry is looked for. */
@@ -45,6 +45,8 @@ interface State extends IndexScan {
   current: RawIndexEntry | undefined
   /** Columns of the content of the list items that are open, outermost first. */
   itemIndents: number[]
+  /** The last comment end that was looked up; each is looked for once. */
+  commentEnd: number
 }
 
 const LESS_THAN = 60
@@ -68,6 +70,7 @@ export function scanIndex(text: string): IndexScan {
     open: undefined,
     current: undefined,
     itemIndents: [],
+    commentEnd: -1,
   }
   let start = byteOrderMarkLength(text)
   while (start < text.length) {
@@ -156,19 +159,28 @@ function openConstruct(state: State, line: IndexLine, position: number): boolean
   if (!isComment && length === 0) return false
   const itemIndent = itemIndentOf(state)
   if (itemIndent === 0) state.current = undefined
-  const closeAt = isComment ? text.indexOf('-->', position + 2) : -1
+  const closeAt = isComment ? commentEndAfter(state, position + 2) : text.length
   state.open = {
     start: line.start,
     end: line.end,
     marker: isComment ? 0 : code,
     length,
-    closeAt: closeAt === -1 ? text.length : closeAt,
+    closeAt,
     itemIndent,
     owner: state.current,
   }
   if (state.current !== undefined) state.current.blockEnd = line.end
-  if (isComment && closeAt !== -1 && closeAt < line.end) closeConstruct(state, line.end)
+  if (isComment && closeAt < line.end) closeConstruct(state, line.end)
   return true
+}
+
+/** @returns start of the next `-->`, the length of the text when there is none. */
+function commentEndAfter(state: State, from: number): number {
+  if (state.commentEnd < from) {
+    const found = state.text.indexOf('-->', from)
+    state.commentEnd = found === -1 ? state.text.length : found
+  }
+  return state.commentEnd
 }
 
 /** @returns length of an opening code fence, 0 when there is none. */
@@ -177,9 +189,6 @@ function fenceLength(text: string, position: number, line: IndexLine): number {
   let end = position
   while (end < line.textEnd && text.charCodeAt(end) === marker) end += 1
   if (end - position < MIN_FENCE_LENGTH) return 0
-  if (marker === BACKTICK) {
-    const next = text.indexOf('`', end)
-    if (next !== -1 && next < line.textEnd) return 0
-  }
-  return end - position
+  const isSpan = marker === BACKTICK && indexWithin(text, BACKTICK, end, line.textEnd) !== -1
+  return isSpan ? 0 : end - position
 }

@@ -13,8 +13,12 @@ import { frontmatterLines, isYamlMapping } from './frontmatter.ts'
 import { scanIndex } from './index-scan.ts'
 
 const COMMENT_LINE = /^ {0,3}<!--/m
-/** `<!-->` and `<!--->` are complete comments. */
-const COMPLETE_COMMENT = /<!--(?:-?>|[\s\S]*?-->)/g
+/** Twenty containers in a row or an indentation for them: the parser recurses into each. */
+const DEEP_LINE = /^(?:[ \t]*(?:>|[-*+]|\d{1,9}[.)])){20}|^[ \t]{80}/m
+/** Most lines of one list item: the parser reads an item again for each of its lines. */
+const ITEM_LINE_LIMIT = 1_000
+const LIST_MARKER = /^( *)(?:[-*+]|\d{1,9}[.)])[ \t]/
+const QUOTE_MARKERS = /^(?: {0,3}>)+ ?/
 
 let loadedMarked: typeof Marked | undefined
 
@@ -45,22 +49,47 @@ export function stripLeadingFrontmatter(text: string): string {
  *
  * @param text - an index; `<!--` at a line start makes line endings LF in the result.
  * @returns the text without complete comments at the top level. Comments in code,
- * quotes, lists, paragraphs and other HTML stay, as do unterminated ones.
+ * quotes, lists, paragraphs and other HTML stay, as do unterminated ones, and all in
+ * a text whose lists or quotes nest about twenty deep or have items of 1,000 lines.
  */
 export function stripTopLevelHtmlComments(text: string): string {
   if (!text.includes('<!--') || !COMMENT_LINE.test(text.replace('\ufeff', ''))) return text
   const source = text.replaceAll(/\r\n?/g, '\n')
   const body = source.startsWith('\ufeff') ? source.slice(1) : source
-  const tokens = blockTokens(body)
+  const tokens = isSafeToParse(body) ? blockTokens(body) : undefined
   if (tokens === undefined) return text
   const kept = tokens.map((token) => {
     const isComment =
       token.type === 'html' && token.raw.trimStart().startsWith('<!--') && token.raw.includes('-->')
     if (!isComment) return token.raw
-    const rest = token.raw.replaceAll(COMPLETE_COMMENT, '')
+    const rest = withoutComments(token.raw)
     return rest.trim() === '' ? '' : rest
   })
   return `${body === source ? '' : '\ufeff'}${kept.join('')}`
+}
+
+/** @returns whether the Markdown parser can take a text in short time and on a small stack. */
+function isSafeToParse(text: string): boolean {
+  if (DEEP_LINE.test(text)) return false
+  let itemLines = 0
+  let listIndent = -1
+  let isAfterBlank = false
+  for (let position = 0; position < text.length; ) {
+    const lineFeed = text.indexOf('\n', position)
+    const end = lineFeed === -1 ? text.length : lineFeed
+    const line = text.slice(position, end).replace(QUOTE_MARKERS, '')
+    const indent = LIST_MARKER.exec(line)?.[1]?.length
+    const isBlank = line.trim() === ''
+    if (indent !== undefined && (listIndent === -1 || indent <= listIndent)) {
+      listIndent = indent
+      itemLines = 0
+    } else if (isAfterBlank && !isBlank && !/^[ \t]/.test(line)) listIndent = -1
+    itemLines += 1
+    if (listIndent !== -1 && itemLines > ITEM_LINE_LIMIT) return false
+    isAfterBlank = isBlank
+    position = end + 1
+  }
+  return true
 }
 
 /** @returns top-level tokens whose raw texts make up the source, `undefined` when they do not. */
@@ -71,5 +100,18 @@ function blockTokens(source: string): Marked.Token[] | undefined {
     return tokens.map((token) => token.raw).join('') === source ? tokens : undefined
   } catch {
     return undefined
+  }
+}
+
+/** Removes complete comments; `<!-->` and `<!--->` are such. */
+function withoutComments(html: string): string {
+  let rest = ''
+  let position = 0
+  for (;;) {
+    const start = html.indexOf('<!--', position)
+    const end = start === -1 ? -1 : html.indexOf('-->', start + 2)
+    if (end === -1) return rest + html.slice(position)
+    rest += html.slice(position, start)
+    position = end + '-->'.length
   }
 }

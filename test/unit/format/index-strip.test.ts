@@ -55,6 +55,8 @@ describe('top-level HTML comments', () => {
   it('leave the text after them on their line', () => {
     expect(stripTopLevelHtmlComments('<!-- a --> keep <!-- b --> me\nx')).toBe(' keep  me\nx')
     expect(stripTopLevelHtmlComments('<!--> keep -->\nx')).toBe(' keep -->\nx')
+    expect(stripTopLevelHtmlComments('<!---> keep -->\nx')).toBe(' keep -->\nx')
+    expect(stripTopLevelHtmlComments('<!-- a --> keep <!-- me\nx')).toBe(' keep <!-- me\nx')
   })
 
   it('stay in code, quotes, lists, paragraphs and other HTML', () => {
@@ -83,6 +85,28 @@ describe('top-level HTML comments', () => {
     ]) {
       expect(stripTopLevelHtmlComments(text)).toBe(text)
     }
+  })
+
+  it('stay when lists or quotes nest so deep that a parser could run out of stack', () => {
+    const steps = Array.from({ length: 100 }, (_, depth) => `${'  '.repeat(depth)}- a\n`).join('')
+    for (const deep of [`${'> '.repeat(5_000)}a\n`, `${'- '.repeat(5_000)}a\n`, steps]) {
+      const text = `<!-- a -->\n${deep}`
+      expect(stripTopLevelHtmlComments(text)).toBe(text)
+    }
+    expect(stripTopLevelHtmlComments(`<!-- a -->\n${'> '.repeat(10)}a\n`)).toBe(
+      `${'> '.repeat(10)}a\n`,
+    )
+  })
+
+  it('stay when one list item goes on for thousands of lines, not when a list is long', () => {
+    for (const item of ['- a\n', '  1. a\n', '> * a\n']) {
+      const text = `<!-- a -->\n${item}${'  x\n\n'.repeat(1_000)}`
+      expect(stripTopLevelHtmlComments(text)).toBe(text)
+      const list = `${item}  x\n`.repeat(1_200)
+      expect(stripTopLevelHtmlComments(`<!-- a -->\n${list}`)).toBe(list)
+    }
+    const prose = `- a\n\n${'words\n'.repeat(3_000)}`
+    expect(stripTopLevelHtmlComments(`<!-- a -->\n${prose}`)).toBe(prose)
   })
 
   it('keep every other byte, also CR and a byte order mark without a comment', () => {
