@@ -147,16 +147,22 @@ function readYaml(text: string): MemoryHeader | undefined {
   if (document.errors.length > 0) return undefined
   const root = document.contents
   if (!yaml.isMap(root)) return {}
-  const metadata = resolved(document, root.get('metadata', true))
+  const metadata = resolved(document, lastValue(root, 'metadata'))
   const inner = yaml.isMap(metadata) ? metadata : undefined
-  const value = (source: typeof inner, key: string): string | undefined =>
-    scalarText(resolved(document, source?.get(key, true)))
+  const value = (source: Yaml.YAMLMap | undefined, key: string): string | undefined =>
+    scalarText(resolved(document, lastValue(source, key)))
   return toHeader((field) => {
     if (field === 'name' || field === 'description') return value(root, field)
     if (field === 'title') return value(inner, field)
     if (field === 'type') return asType(value(inner, field)) ?? value(root, field)
     return value(inner, field) ?? value(root, field)
   })
+}
+
+/** Of a repeated key the last value counts, as in the manifest. */
+function lastValue(map: Yaml.YAMLMap | undefined, key: string): unknown {
+  const yaml = loadYaml()
+  return map?.items.findLast(({ key: node }) => yaml.isScalar(node) && node.value === key)?.value
 }
 
 /** Follows at most one alias: a header value is a scalar, chains only serve bombs. */
@@ -175,8 +181,8 @@ function scalarText(node: Yaml.Node | undefined): string | undefined {
 }
 
 function readSimpleLines(lines: readonly string[]): MemoryHeader {
-  const top: Record<string, string> = {}
-  const inner: Record<string, string> = {}
+  const top: Record<string, string> = Object.create(null)
+  const inner: Record<string, string> = Object.create(null)
   let isInMetadata = false
   for (const line of lines) {
     const match = SIMPLE_LINE.exec(line)
@@ -186,7 +192,7 @@ function readSimpleLines(lines: readonly string[]): MemoryHeader {
     else if (!isInMetadata) continue
     const target = match[1] === '' ? top : inner
     const value = simpleValue(match[3] ?? '')
-    if (value !== '' && !Object.hasOwn(target, key)) target[key] = value
+    if (value !== '') target[key] = value
   }
   return toHeader((field) => {
     if (field === 'name' || field === 'description') return top[field]

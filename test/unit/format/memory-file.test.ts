@@ -179,7 +179,8 @@ describe('reading a header', () => {
   })
 
   it('survives duplicate keys, bombs, deep nesting and values that are no text', () => {
-    expect(read('description: one', 'description: two').description).toMatch(/^(?:one|two)$/)
+    expect(read('description: one', 'description: two').description).toBe('two')
+    expect(read('description: one', 'x: "a" b', 'description: two').description).toBe('two')
     const bomb = ['a: &a [x,x]', ...Array.from({ length: 20 }, (_, i) => `b${i}: &b${i} [*a,*a]`)]
     expect(read(...bomb, 'description: *t')).toStrictEqual({})
     expect(read('t: &t text', 'description: *t').description).toBe('text')
