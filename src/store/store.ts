@@ -15,6 +15,7 @@ import { checkDirectories } from './directories.ts'
 import type { Finding } from './doctor.ts'
 import { examineMemory } from './doctor.ts'
 import { repairMemory } from './doctor-repair.ts'
+import { runExclusively } from './exclusive-change.ts'
 import type { FileSystem } from './file-system.ts'
 import { localFileSystem } from './file-system.ts'
 import type { ForgetRequest, ForgottenMemory, RestoredMemory } from './forget.ts'
@@ -23,6 +24,8 @@ import type { LockTimes } from './lock.ts'
 import { DEFAULT_LOCK_TIMES } from './lock.ts'
 import { isSafeMemoryFileName } from './paths.ts'
 import { writeQueueOf } from './queue.ts'
+import type { RemovalRequest, RemovedFile } from './remove-file.ts'
+import { removeMemoryFile } from './remove-file.ts'
 import type { SaveInput, SaveRequest } from './save-request.ts'
 import { parseSaveRequest } from './save-request.ts'
 import type { CommittedSave } from './save-transaction.ts'
@@ -159,6 +162,23 @@ export class ProjectMemoryStore {
    */
   undo(fileName?: string, signal?: AbortSignal): Promise<RestoredMemory> {
     return this.#change(() => undoForget(this.#context, fileName, signal))
+  }
+
+  /**
+   * Have somebody else change files of this memory alone; see `runExclusively`.
+   * @param change - run once, under the queue and the lock, with the directory in place.
+   * @internal
+   */
+  exclusively<T>(change: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return this.#change(() => runExclusively(this.#context, change, signal))
+  }
+
+  /**
+   * Move a memory file into the trash and leave its index line; see `removeMemoryFile`.
+   * @internal
+   */
+  removeFile(request: RemovalRequest): Promise<RemovedFile> {
+    return this.#change(() => removeMemoryFile(this.#context, request))
   }
 
   /** @returns what can be had back, newest first. */

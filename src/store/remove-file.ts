@@ -1,0 +1,101 @@
+/**
+ * Removing a memory file as `rm` does, but into the trash.
+ *
+ * Role: half of a forget, for a model that edits `MEMORY.md` by hand: the file
+ * goes, its index line stays for the model to remove. The copy is in the trash
+ * before the file is gone, so a crash in between leaves a memory that is whole,
+ * or one that doctor knows as a forget to finish.
+ */
+import { basename } from 'node:path'
+import { MemoryError } from '../errors.ts'
+import { removeIndexEntry, utf8BytesCodec } from '../format/index-file.ts'
+import type { StoreContext } from './context.ts'
+import { checkDirectories, syncDirectory, writeError } from './directories.ts'
+import { memoryFilePath } from './file-name.ts'
+import { readIndexVersion } from './index-bytes.ts'
+import { locateMemory } from './locate.ts'
+import type { Attempt } from './locked-change.ts'
+import { RETRY, runLocked } from './locked-change.ts'
+import type { Lock } from './lock.ts'
+import { pruneTrash, writeTrash } from './trash.ts'
+
+/** A request to remove one file. */
+export interface RemovalRequest {
+  /** A memory file directly in the memory directory, not the index. */
+  fileName: string
+  sessionId?: string | undefined
+  signal?: AbortSignal | undefined
+}
+
+/** A file that is gone and durably so. */
+export interface RemovedFile {
+  filePath: string
+  /** Its copy. */
+  trashPath: string
+}
+
+/** What the index says of a file; a removal does not fail because nobody can read that. */
+async function indexText(context: StoreContext): Promise<string> {
+  try {
+    return (await readIndexVersion(context)).text
+  } catch (error) {
+    if (error instanceof MemoryError) return ''
+    throw error
+  }
+}
+
+async function attemptRemoval(
+  context: StoreContext,
+  { fileName, sessionId }: RemovalRequest,
+  lock: Lock,
+): Promise<Attempt<RemovedFile>> {
+  const { fileSystem, paths } = context
+  const text = await indexText(context)
+  const { file, filePath, title } = await locateMemory(context, { fileName }, text)
+  if (file === undefined) throw missing(filePath)
+  const entry = removeIndexEntry(text, fileName, utf8BytesCodec).removed[0]
+  const record = {
+    fileName,
+    title,
+    indexLine: entry?.line ?? '',
+    after: entry?.after ?? null,
+    sessionId: sessionId ?? null,
+  }
+  const trashPath = await writeTrash(context, record, file.bytes, Date.now())
+  let isRemoved = false
+  try {
+    if (!(await lock.isHeld())) return RETRY
+    await fileSystem.unlink(filePath)
+    isRemoved = true
+    await syncDirectory(paths.root, fileSystem)
+  } catch (error) {
+    throw writeError(filePath, error)
+  } finally {
+    // A copy of a file that is still there would look like a forget to finish.
+    if (!isRemoved) await fileSystem.rm(trashPath, { force: true }).catch(() => undefined)
+  }
+  await pruneTrash(context, Date.now())
+  return { isDone: true, value: { filePath, trashPath } }
+}
+
+function missing(filePath: string): MemoryError {
+  return new MemoryError('NOT_FOUND', `there is no file ${basename(filePath)}`, { path: filePath })
+}
+
+/**
+ * Move a memory file into the trash and leave the index as it is. The file is
+ * gone for good when the promise resolves, its copy durable.
+ * @throws MemoryError `NOT_FOUND`, `UNSAFE_PATH` for a name that is none, or why the disk or the lock
+ *   refused: the file is then as before, except that a failing directory flush leaves it removed
+ *   with its copy in the trash.
+ */
+export async function removeMemoryFile(
+  context: StoreContext,
+  request: RemovalRequest,
+): Promise<RemovedFile> {
+  const filePath = memoryFilePath(context, request.fileName)
+  if (!(await checkDirectories(context.paths.root, context.fileSystem))) throw missing(filePath)
+  const attempt = (lock: Lock): Promise<Attempt<RemovedFile>> =>
+    attemptRemoval(context, request, lock)
+  return (await runLocked(context, attempt, request.signal)).value
+}
