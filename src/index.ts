@@ -12,6 +12,7 @@ import type {} from '@deepseek-ai/dsh-sandbox-policy'
 import type {} from '@deepseek-ai/dsh-system-prompt'
 import type {} from '@deepseek-ai/dsh-tools'
 import type { Config as PluginConfig, ResolvedConfig } from './config.ts'
+import { mountMemoryCommand } from './commands/memory.ts'
 import { resolveConfig } from './config.ts'
 import { loadSessionMemory } from './lazy.ts'
 import { PROMPT_BRACES_VALUE, PROMPT_BRACES_VARIABLE } from './prompt/escape.ts'
@@ -55,6 +56,7 @@ export function apply(ctx: Context, config?: PluginConfig): void {
   const toolOptions = { config: resolved, stores, callerOf }
   ctx.tools.register(createSaveTool(toolOptions))
   if (resolved.forgetTool) ctx.tools.register(createForgetTool(toolOptions))
+  mountMemoryCommand(ctx, { config: resolved, memory, stores })
   ctx.systemPrompt.variable(PROMPT_BRACES_VARIABLE, () => PROMPT_BRACES_VALUE)
   ctx.systemPrompt.section({
     name: GUIDANCE_SECTION_NAME,

@@ -16,7 +16,7 @@ import { deriveDescription, readMemoryHeader } from '../format/memory-file.ts'
 import type { IndexEntry, ProjectMemoryPaths } from '../types.ts'
 import { discardFile, publishFile, stageFile } from './atomic-write.ts'
 import type { Catalog, CatalogEntry } from './catalog.ts'
-import { readFolder } from './catalog.ts'
+import { MISSING_FILE, readFolder } from './catalog.ts'
 import type { StoreContext } from './context.ts'
 import { mapBounded } from './context.ts'
 import { ensureDirectories, syncDirectory } from './directories.ts'
@@ -105,7 +105,7 @@ async function plan(
   const lineOf = new Map(
     lines.map(({ fileName, start, end }) => [fileName, catalog.indexText.slice(start, end)]),
   )
-  const files = inIndexOrder(catalog, lines)
+  const files = inIndexOrder(catalog, lines).filter(({ problem }) => problem !== MISSING_FILE)
   const items = await mapBounded(files, async (file): Promise<ImportItem | PlannedFile> => {
     const { bytes, fileName, mtimeMs, problem, text, title } = file
     const item = { fileName, title, bytes, mtimeMs }
