@@ -152,7 +152,7 @@ function parseValues(argv: readonly string[]): { values: Values; positionals: st
     return parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true })
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
-    throw new UsageError(message.split('\n')[0] ?? '')
+    throw new UsageError(message.split(/\.\s|\n/u)[0] ?? '')
   }
 }
 

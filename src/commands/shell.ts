@@ -189,7 +189,8 @@ export async function runCli(argv: readonly string[], io: ShellIo): Promise<numb
   if (call.kind === 'usage') {
     const failure = { ok: false, kind: 'failure', code: 'USAGE', message: call.message }
     if (call.json) io.write(`${visibleJson(failure)}\n`)
-    else io.writeError(`${visibleLine(call.message)}\n\n${usage}`)
+    else if (argv.length === 0) io.writeError(usage)
+    else io.writeError(`${visibleLine(call.message)}\n${texts.seeHelp(PROGRAM_NAME)}\n`)
     return 2
   }
   return runRequest(call.request, io, { texts, command: PROGRAM_NAME, now: io.now() })

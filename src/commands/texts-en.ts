@@ -48,6 +48,7 @@ Options: --project DIR (default: the current directory), --json, --help, --versi
 Exit codes: 0 done, 1 something was found or nothing was found, 2 wrong usage,
             3 the disk or another process is in the way
 The memories lie in $DSH_HOME (default ~/.dsh). Run ${command} where for the exact place.`,
+  seeHelp: (command: string) => `Run ${command} --help for the commands and options.`,
   unknownVerb: (verb: string, command: string) =>
     `"${verb}" is none of the commands.\n\n${ENGLISH.usage(command)}`,
   needsName: (verb: string, command: string) =>

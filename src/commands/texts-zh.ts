@@ -26,6 +26,7 @@ export const CHINESE: Texts = {
 选项：--project DIR（默认为当前目录）、--json、--help、--version
 退出码：0 完成，1 发现问题或没有找到，2 用法错误，3 磁盘或其他进程造成的障碍
 记忆保存在 $DSH_HOME（默认 ~/.dsh）下，运行 ${command} where 查看确切位置。`,
+  seeHelp: (command) => `运行 ${command} --help 查看命令和选项。`,
   unknownVerb: (verb, command) => `没有“${verb}”这个命令。\n\n${CHINESE.usage(command)}`,
   needsName: (verb, command) => `哪一条记忆？请写 ${command} ${verb} NAME，NAME 是标题或文件名。`,
   needsWords: (command) => `查找什么词？请写 ${command} search WORDS。`,
