@@ -10,11 +10,13 @@
  * over by rename, clocks in the future, content in the folder, no process-wide
  * listeners), which is more code around it than the lock itself.
  */
-import { randomBytes, randomInt } from 'node:crypto'
+import { randomInt } from 'node:crypto'
+import { constants } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { MemoryError, errnoOf } from '../errors.ts'
 import { abortError, throwIfAborted } from './abort.ts'
 import type { FileSystem } from './file-system.ts'
+import { OrphanJudge, look, noteAbandonedLock, removeOrphan } from './lock-orphan.ts'
 
 /** Times of a lock, in ms. */
 export interface LockTimes {
@@ -35,6 +37,9 @@ const RETRY_DELAY_MS = { min: 3, max: 25 }
 /** Tries to remove the folder at release; a virus scanner may hold it for a moment. */
 const RELEASE_ATTEMPTS = 5
 
+/** Open the lock's own folder, never what a link names. */
+const FOLDER_FLAGS = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0)
+
 /** Options of {@link acquireLock}. */
 export interface LockOptions {
   fileSystem: FileSystem
@@ -50,75 +55,46 @@ export interface Lock {
   readonly replacedOrphan: boolean
   /** Whether it is still ours, asked from the disk. Never throws: a doubt is a no. */
   isHeld: () => Promise<boolean>
-  /** Give it back; one that is no longer ours is left alone. Never throws. */
-  release: () => Promise<void>
-}
-
-/** What stands at the lock's path. */
-interface Sight {
-  mtimeNs: bigint
-}
-
-async function look(path: string, fileSystem: FileSystem): Promise<Sight | undefined> {
-  try {
-    const { mtimeNs } = await fileSystem.lstat(path, { bigint: true })
-    return { mtimeNs }
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return undefined
-    throw error
-  }
-}
-
-/** Judges orphans: by age, or, for times in the future, by standing still while we watch. */
-class OrphanJudge {
-  readonly #staleMs: number
-  readonly #now: () => number
-  #watched: { mtimeNs: bigint; sinceMs: number } | undefined
-
-  constructor(staleMs: number, now: () => number) {
-    this.#staleMs = staleMs
-    this.#now = now
-  }
-
-  isOrphan(sight: Sight): boolean {
-    const ageMs = this.#now() - Number(sight.mtimeNs / 1_000_000n)
-    if (ageMs >= 0) return ageMs > this.#staleMs
-    const elapsedMs = performance.now()
-    if (this.#watched?.mtimeNs !== sight.mtimeNs) {
-      this.#watched = { mtimeNs: sight.mtimeNs, sinceMs: elapsedMs }
-    }
-    return elapsedMs - this.#watched.sinceMs > this.#staleMs
-  }
+  /**
+   * Give it back; one that is no longer ours is left alone. Never throws.
+   * @returns whether it was ours without a break until now; a doubt is a no.
+   */
+  release: () => Promise<boolean>
 }
 
 /**
- * Move an orphan out of the way. Two contenders may judge the same orphan; the
- * later one then moves the fresh lock of the earlier one, sees that by its time
- * and puts it back, unless a third has taken the free place: then the owner of
- * the moved one finds its lock lost and starts over.
+ * Renew a lock, on the very folder that was checked: on Linux and macOS both go
+ * through one open handle, so that a lock that takes its place in between is
+ * neither renewed nor taken for ours.
+ * @param mtimeNs - the time that identifies the lock.
+ * @returns its new time, or `undefined` when another or no lock stands there.
  */
-async function removeOrphan(
+async function renewFolder(
   path: string,
-  judge: OrphanJudge,
+  mtimeNs: bigint,
+  nowMs: number,
   fileSystem: FileSystem,
-): Promise<void> {
-  const moved = `${path}.orphan-${randomBytes(8).toString('hex')}`
-  const before = await look(path, fileSystem)
-  if (before === undefined || !judge.isOrphan(before)) return
+): Promise<bigint | undefined> {
+  const seconds = nowMs / 1000
+  if (process.platform === 'win32') {
+    if ((await look(path, fileSystem))?.mtimeNs !== mtimeNs) return undefined
+    await fileSystem.utimes(path, seconds, seconds)
+    return (await look(path, fileSystem))?.mtimeNs
+  }
+  let handle: Awaited<ReturnType<FileSystem['open']>>
   try {
-    await fileSystem.rename(path, moved)
+    handle = await fileSystem.open(path, FOLDER_FLAGS)
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return
+    if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(errnoOf(error) ?? '')) return undefined
     throw error
   }
-  const sight = await look(moved, fileSystem)
-  if (sight !== undefined && sight.mtimeNs !== before.mtimeNs && !judge.isOrphan(sight)) {
-    if ((await look(path, fileSystem)) === undefined) {
-      await fileSystem.rename(moved, path)
-      return
-    }
+  try {
+    if ((await handle.stat({ bigint: true })).mtimeNs !== mtimeNs) return undefined
+    await handle.utimes(seconds, seconds)
+    return (await handle.stat({ bigint: true })).mtimeNs
+  } finally {
+    await handle.close().catch(() => undefined)
   }
-  await fileSystem.rm(moved, { recursive: true, force: true })
 }
 
 class HeldLock implements Lock {
@@ -128,6 +104,7 @@ class HeldLock implements Lock {
   readonly #heartbeat: NodeJS.Timeout
   readonly #now: () => number
   #mtimeNs: bigint
+  /** Once seen lost it stays lost, also when it is put back: somebody may have held it meanwhile. */
   #isLost = false
   /** Renewals and checks take turns, else a check could see a time that is being written. */
   #turn: Promise<unknown> = Promise.resolve()
@@ -163,65 +140,88 @@ class HeldLock implements Lock {
   async #renew(): Promise<void> {
     this.#isRenewalQueued = false
     try {
-      const sight = await look(this.#path, this.#fileSystem)
-      if (sight?.mtimeNs !== this.#mtimeNs) {
-        this.#isLost = true
-        return
-      }
-      const seconds = this.#now() / 1000
-      await this.#fileSystem.utimes(this.#path, seconds, seconds)
-      const renewed = await look(this.#path, this.#fileSystem)
-      if (renewed === undefined) this.#isLost = true
-      else this.#mtimeNs = renewed.mtimeNs
+      const mtimeNs = await renewFolder(this.#path, this.#mtimeNs, this.#now(), this.#fileSystem)
+      if (mtimeNs === undefined) this.#isLost = true
+      else this.#mtimeNs = mtimeNs
     } catch {
       // Unreadable for a moment: the lock ages until the next heartbeat.
     }
   }
 
-  isHeld(): Promise<boolean> {
-    return this.#inTurn(() => this.#check())
+  async isHeld(): Promise<boolean> {
+    return (await this.#inTurn(() => this.#standing())) === 'ours' && !this.#isLost
   }
 
-  async #check(): Promise<boolean> {
-    if (this.#isLost) return false
+  /** Whose lock stands at the path now. */
+  async #standing(): Promise<'ours' | 'not ours' | 'unknown'> {
     try {
       const sight = await look(this.#path, this.#fileSystem)
-      this.#isLost = sight?.mtimeNs !== this.#mtimeNs
-      return !this.#isLost
+      if (sight?.mtimeNs === this.#mtimeNs) return 'ours'
+      this.#isLost = true
+      return 'not ours'
     } catch {
-      return false
+      return 'unknown'
     }
   }
 
-  async release(): Promise<void> {
-    clearInterval(this.#heartbeat)
-    for (let attempt = 0; attempt < RELEASE_ATTEMPTS; attempt += 1) {
-      if (!(await this.isHeld())) return
-      try {
-        await this.#fileSystem.rmdir(this.#path)
-        return
-      } catch (error) {
-        if (errnoOf(error) === 'ENOTEMPTY' || errnoOf(error) === 'EEXIST') {
-          await this.#fileSystem
-            .rm(this.#path, { recursive: true, force: true })
-            .catch(() => undefined)
-          return
-        }
-        await delay(RETRY_DELAY_MS.max)
-      }
+  /** @returns whether the folder is gone. */
+  async #remove(): Promise<boolean> {
+    try {
+      await this.#fileSystem.rmdir(this.#path)
+      return true
+    } catch (error) {
+      const errno = errnoOf(error)
+      if (errno === 'ENOENT') return true
+      if (errno !== 'ENOTEMPTY' && errno !== 'EEXIST') return false
     }
+    const removal = this.#fileSystem.rm(this.#path, { recursive: true, force: true })
+    return removal.then(
+      () => true,
+      () => false,
+    )
+  }
+
+  async release(): Promise<boolean> {
+    clearInterval(this.#heartbeat)
+    let wasHeld = false
+    for (let attempt = 0; attempt < RELEASE_ATTEMPTS; attempt += 1) {
+      if (attempt > 0) await delay(RETRY_DELAY_MS.max)
+      const standing = await this.#inTurn(() => this.#standing())
+      if (standing === 'not ours') return wasHeld
+      if (standing === 'unknown') continue
+      wasHeld = !this.#isLost
+      if (await this.#remove()) return wasHeld
+    }
+    noteAbandonedLock(this.#path, this.#mtimeNs)
+    return wasHeld
   }
 }
 
-/** @returns the modification time of the new folder, or `undefined` when something stands there. */
-async function makeLockFolder(path: string, fileSystem: FileSystem): Promise<bigint | undefined> {
+/**
+ * @returns the time of the new folder, or `undefined` when something stands there.
+ * @throws the system's error; no folder of ours is left.
+ */
+async function makeLockFolder(
+  path: string,
+  { fileSystem, times, now }: Required<Omit<LockOptions, 'signal'>>,
+): Promise<bigint | undefined> {
   try {
     await fileSystem.mkdir(path, { mode: 0o700 })
   } catch (error) {
     if (errnoOf(error) === 'EEXIST') return undefined
     throw error
   }
-  return (await look(path, fileSystem))?.mtimeNs
+  try {
+    const sight = await look(path, fileSystem)
+    if (sight === undefined) return undefined
+    const skewMs = Math.abs(now() - Number(sight.mtimeNs / 1_000_000n))
+    if (skewMs < times.heartbeatMs) return sight.mtimeNs
+    // A file server with another clock dated it: others would take it for an orphan.
+    return await renewFolder(path, sight.mtimeNs, now(), fileSystem)
+  } catch (error) {
+    await fileSystem.rmdir(path).catch(() => undefined)
+    throw error
+  }
 }
 
 function lockError(path: string, error: unknown): unknown {
@@ -243,20 +243,19 @@ function lockError(path: string, error: unknown): unknown {
  */
 export async function acquireLock(path: string, options: LockOptions): Promise<Lock> {
   const { fileSystem, signal, times = DEFAULT_LOCK_TIMES, now = Date.now } = options
-  const judge = new OrphanJudge(times.staleMs, now)
+  const judge = new OrphanJudge(path, times.staleMs, now)
   const deadlineMs = performance.now() + times.waitMs
   let hasMovedOrphan = false
   try {
     for (;;) {
       throwIfAborted(signal)
-      const mtimeNs = await makeLockFolder(path, fileSystem)
+      const mtimeNs = await makeLockFolder(path, { fileSystem, times, now })
       if (mtimeNs !== undefined) {
         return new HeldLock(path, mtimeNs, hasMovedOrphan, { fileSystem, times, now })
       }
       const sight = await look(path, fileSystem)
       if (sight === undefined) continue
-      if (judge.isOrphan(sight)) {
-        await removeOrphan(path, judge, fileSystem)
+      if (judge.isOrphan(sight) && (await removeOrphan(path, judge, fileSystem, now))) {
         hasMovedOrphan = true
         continue
       }

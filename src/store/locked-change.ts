@@ -48,8 +48,7 @@ export async function runLocked<T>(
     try {
       outcome = await attempt(lock)
     } finally {
-      wasHeld = await lock.isHeld()
-      await lock.release()
+      wasHeld = await lock.release()
     }
     if (outcome.isDone) return { value: outcome.value, wasHeld, startedMs }
   }
