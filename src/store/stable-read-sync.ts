@@ -16,6 +16,8 @@ import {
   changedError,
   decodeUtf8,
   fileIdentity,
+  heldStill,
+  isWhatWasSeen,
   readError,
 } from './stable-read.ts'
 
@@ -28,22 +30,23 @@ export type IndexReading =
   | { kind: 'text'; text: string; identity: string }
   | { kind: 'unreadable'; reason: string; identity: string | undefined }
 
-/** @returns the version as bytes, or `undefined` when it changed meanwhile. */
+/** @returns the version as bytes, or `undefined` when it was written to meanwhile. */
 function readVersion(path: string): { bytes: Buffer; identity: string } | undefined {
-  const before = lstatSync(path, { bigint: true })
-  assertReadable(path, before)
-  const identity = fileIdentity(before)
+  const seen = lstatSync(path, { bigint: true })
+  assertReadable(path, seen)
   const descriptor = openSync(path, SAFE_READ_FLAGS)
   try {
-    const isSame = (): boolean => fileIdentity(fstatSync(descriptor, { bigint: true })) === identity
-    if (!isSame()) return undefined
+    const before = fstatSync(descriptor, { bigint: true })
+    if (!isWhatWasSeen(seen, before)) return undefined
+    assertReadable(path, before)
     const bytes = Buffer.allocUnsafe(Number(before.size) + 1)
     let length = 0
     for (let count = -1; count !== 0 && length < bytes.length; length += count) {
       count = readSync(descriptor, bytes, length, bytes.length - length, length)
     }
-    const isWhole = length === Number(before.size) && isSame()
-    return isWhole ? { bytes: bytes.subarray(0, length), identity } : undefined
+    if (length !== Number(before.size)) return undefined
+    if (!heldStill(before, fstatSync(descriptor, { bigint: true }))) return undefined
+    return { bytes: bytes.subarray(0, length), identity: fileIdentity(before) }
   } finally {
     closeSync(descriptor)
   }

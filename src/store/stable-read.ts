@@ -3,7 +3,8 @@
  * file, whole, or an error that says why not.
  *
  * Role: no-follow, non-blocking, bounded reads with the file's identity checked
- * before, at and after the read. Does not retry for ever, does not decode with
+ * before and after the read, on the open file: its name may meanwhile belong to
+ * a newer version without harm. Does not retry for ever, does not decode with
  * replacement characters. The identity (`device, inode, size, mtime, ctime`) is
  * also what the writer compares just before it publishes.
  */
@@ -19,7 +20,7 @@ import { localFileSystem } from './file-system.ts'
 /** Largest file that is read, in bytes (5 MiB, the reference's limit). */
 export const MEMORY_READ_MAX_BYTES = 5 * 1024 * 1024
 
-/** How often a file that changes under the reader is tried again: enough for a burst of atomic replacements. */
+/** How often a file that is written to under the reader is tried again; a replaced one needs no second try. */
 const CHANGED_FILE_ATTEMPTS = 5
 
 /** Open for reading without following a link at the end and without waiting for a FIFO's writer. */
@@ -38,6 +39,9 @@ export interface StableBytes {
   mode: number
 }
 
+/** What a check after the read compares. */
+type ReadStats = Pick<BigIntStats, 'dev' | 'ino' | 'size' | 'mtimeNs' | 'ctimeNs' | 'nlink'>
+
 /** Options of {@link readStableBytes}. */
 export interface StableReadOptions {
   fileSystem?: FileSystem
@@ -48,8 +52,28 @@ export interface StableReadOptions {
  * The identity of a version.
  * @param stats - from `lstat` or `fstat` with `bigint: true`.
  */
-export function fileIdentity(stats: BigIntStats): FileIdentity {
+export function fileIdentity(stats: Omit<ReadStats, 'nlink'>): FileIdentity {
   return `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}`
+}
+
+/**
+ * Whether an open file held still while it was read. One that was replaced by a
+ * rename meanwhile did: only its link count and change time are others.
+ * @param before - from `fstat` right after opening.
+ * @param after - from `fstat` after the last byte was read.
+ */
+export function heldStill(before: ReadStats, after: ReadStats): boolean {
+  if (fileIdentity(before) === fileIdentity(after)) return true
+  const wasReplaced = before.nlink > 0n && after.nlink === 0n
+  return wasReplaced && fileIdentity({ ...after, ctimeNs: before.ctimeNs }) === fileIdentity(before)
+}
+
+/**
+ * Whether the file that was opened is the one that was looked at. Asked only
+ * where opening may follow a link (Windows); elsewhere what was opened counts.
+ */
+export function isWhatWasSeen(seen: BigIntStats, opened: BigIntStats): boolean {
+  return constants.O_NOFOLLOW !== undefined || fileIdentity(seen) === fileIdentity(opened)
 }
 
 /**
@@ -128,27 +152,28 @@ async function readBounded(handle: FileHandle, size: number): Promise<Buffer> {
   return buffer.subarray(0, length)
 }
 
-/** @returns one version, or `'changed'` when the file was replaced or written meanwhile. */
+/** @returns one version, or `'changed'` when the file was written to meanwhile. */
 async function readVersion(
   path: string,
   fileSystem: FileSystem,
-  before: BigIntStats,
+  seen: BigIntStats,
 ): Promise<StableBytes | 'changed'> {
   const handle = await fileSystem.open(path, SAFE_READ_FLAGS)
   try {
-    const identity = fileIdentity(before)
-    if (fileIdentity(await handle.stat({ bigint: true })) !== identity) return 'changed'
+    const before = await handle.stat({ bigint: true })
+    if (!isWhatWasSeen(seen, before)) return 'changed'
+    assertReadable(path, before)
     const bytes = await readBounded(handle, Number(before.size))
     if (bytes.length !== Number(before.size)) return 'changed'
-    if (fileIdentity(await handle.stat({ bigint: true })) !== identity) return 'changed'
+    if (!heldStill(before, await handle.stat({ bigint: true }))) return 'changed'
     return {
       bytes,
-      identity,
+      identity: fileIdentity(before),
       mtimeMs: Number(before.mtimeNs / 1000n) / 1000,
       mode: Number(before.mode & 0o7777n),
     }
   } finally {
-    await handle.close()
+    await handle.close().catch(() => undefined)
   }
 }
 
@@ -167,16 +192,16 @@ export async function readStableBytes(
   try {
     for (let attempt = 0; attempt < CHANGED_FILE_ATTEMPTS; attempt += 1) {
       throwIfAborted(signal)
-      let before: BigIntStats
+      let seen: BigIntStats
       try {
-        before = await fileSystem.lstat(path, { bigint: true })
+        seen = await fileSystem.lstat(path, { bigint: true })
       } catch (error) {
         if (errnoOf(error) === 'ENOENT') return undefined
         throw error
       }
-      assertReadable(path, before)
+      assertReadable(path, seen)
       try {
-        const read = await readVersion(path, fileSystem, before)
+        const read = await readVersion(path, fileSystem, seen)
         if (read !== 'changed') return read
       } catch (error) {
         if (errnoOf(error) !== 'ENOENT') throw error
