@@ -8,16 +8,16 @@
  * is gone. Staging and publishing are separate, so that a transaction can stage
  * several files and look at its lock in between.
  */
-import { randomBytes } from 'node:crypto'
 import type { BigIntStats } from 'node:fs'
 import { constants } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { MemoryError, SymlinkWriteRefusedError, errnoOf } from '../errors.ts'
 import { throwIfAborted } from './abort.ts'
 import { syncDirectory, writeError } from './directories.ts'
 import type { FileSystem } from './file-system.ts'
 import { localFileSystem } from './file-system.ts'
+import { noteLeftOver, temporaryPathOf } from './temporary-name.ts'
 
 /** Mode of files that are made: the owner alone. */
 const NEW_FILE_MODE = 0o600
@@ -30,16 +30,6 @@ const RENAME_RETRY_DELAYS_MS = [10, 20, 40, 80, 160, 320]
 
 /** Errors of a rename that pass by themselves. */
 const TRANSIENT_RENAME_ERRORS = new Set(['EPERM', 'EBUSY', 'EACCES'])
-
-/** A temp file's name: hidden, so no reader takes it for a memory, and not to be guessed. */
-function temporaryName(target: string): string {
-  return `.${basename(target).slice(0, 100)}.tmp-${randomBytes(12).toString('hex')}`
-}
-
-/** @returns whether a name is one that {@link stageFile} gives to its temp files. */
-export function isTemporaryName(name: string): boolean {
-  return /^\..+\.tmp-[0-9a-f]{24}$/u.test(name)
-}
 
 /** A written and flushed file that is not yet visible under its name. */
 export interface StagedFile {
@@ -77,7 +67,7 @@ async function openTemporary(
   const flags =
     constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0)
   for (let attempt = 1; ; attempt += 1) {
-    const temporaryPath = join(dirname(target), temporaryName(target))
+    const temporaryPath = temporaryPathOf(target)
     try {
       return { temporaryPath, handle: await fileSystem.open(temporaryPath, flags, NEW_FILE_MODE) }
     } catch (error) {
@@ -109,9 +99,11 @@ export async function stageFile(
       await handle.writeFile(content)
       if (existing !== undefined) await handle.chmod(Number(existing.mode & 0o7777n))
       await handle.sync()
-    } finally {
-      await handle.close()
+    } catch (error) {
+      await handle.close().catch(() => undefined)
+      throw error
     }
+    await handle.close()
     throwIfAborted(signal)
     return staged
   } catch (error) {
@@ -120,12 +112,16 @@ export async function stageFile(
   }
 }
 
-/** Remove a staged file; failing to do so is left to the litter search of the next operation. */
+/** Remove a staged file. One that cannot be removed is noted for the next transaction. Never throws. */
 export async function discardFile(
-  staged: StagedFile,
+  { temporaryPath }: StagedFile,
   fileSystem: FileSystem = localFileSystem,
 ): Promise<void> {
-  await fileSystem.unlink(staged.temporaryPath).catch(() => undefined)
+  try {
+    await fileSystem.unlink(temporaryPath)
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') noteLeftOver(temporaryPath)
+  }
 }
 
 async function renameWithRetries(from: string, to: string, fileSystem: FileSystem): Promise<void> {

@@ -9,13 +9,13 @@ import type { Stats } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { MemoryError, errnoOf } from '../errors.ts'
 import { scanIndexEntries, utf8BytesCodec } from '../format/index-file.ts'
-import { isTemporaryName } from './atomic-write.ts'
 import type { StoreContext } from './context.ts'
 import { checkDirectories } from './directories.ts'
 import type { IndexVersion } from './index-bytes.ts'
 import { readIndexVersion } from './index-bytes.ts'
 import { isSafeMemoryFileName } from './paths.ts'
 import { MEMORY_READ_MAX_BYTES, readStableBytes } from './stable-read.ts'
+import { isTemporaryName } from './temporary-name.ts'
 import type { TrashItem } from './trash.ts'
 import { TRASH_DIRECTORY_NAME, listTrash, readTrashedBytes } from './trash.ts'
 
@@ -196,7 +196,7 @@ async function lockFindings({ fileSystem, lockPath, lockTimes }: StoreContext): 
   const findings: Finding[] = []
   const prefix = basename(lockPath)
   for (const name of await fileSystem.readdir(dirname(lockPath))) {
-    if (name !== prefix && !name.startsWith(`${prefix}.orphan-`)) continue
+    if (name !== prefix && !name.startsWith(`${prefix}.`)) continue
     const path = join(dirname(lockPath), name)
     const stats = await fileSystem.lstat(path).catch(() => undefined)
     if (stats === undefined || Math.abs(Date.now() - stats.mtimeMs) <= lockTimes.staleMs) continue
