@@ -90,8 +90,10 @@ async function makeDirectory(path: string, fileSystem: FileSystem): Promise<void
     if (errno === 'EEXIST') return
     if (errno !== 'ENOENT' || dirname(path) === path) throw error
     await makeDirectory(dirname(path), fileSystem)
-    await makeDirectory(path, fileSystem)
-    return
+    // A second ENOENT is the answer: the parent is a link to nowhere, or is being removed.
+    await fileSystem.mkdir(path, { mode: NEW_DIRECTORY_MODE }).catch((cause: unknown) => {
+      if (errnoOf(cause) !== 'EEXIST') throw cause
+    })
   }
   await syncDirectory(dirname(path), fileSystem)
 }
@@ -102,13 +104,23 @@ async function makeDirectory(path: string, fileSystem: FileSystem): Promise<void
  * @throws MemoryError `UNSAFE_PATH`, `WRITE_FAILED`; directories made so far stay.
  */
 export async function ensureDirectories(root: string, fileSystem: FileSystem): Promise<void> {
-  for (const directory of ownDirectories(root)) {
+  const directories = ownDirectories(root)
+  const exist = await Promise.all(directories.map((path) => isOwnDirectory(path, fileSystem)))
+  if (exist.every(Boolean)) return
+  for (const directory of directories) {
     try {
-      if (await isRealDirectory(directory, fileSystem)) continue
       await makeDirectory(directory, fileSystem)
-      await isRealDirectory(directory, fileSystem)
     } catch (error) {
       throw writeError(directory, error)
     }
+    await isOwnDirectory(directory, fileSystem)
+  }
+}
+
+async function isOwnDirectory(path: string, fileSystem: FileSystem): Promise<boolean> {
+  try {
+    return await isRealDirectory(path, fileSystem)
+  } catch (error) {
+    throw writeError(path, error)
   }
 }
