@@ -9,6 +9,7 @@ import { MemoryError } from '../errors.ts'
 import type { IndexEntryLine } from '../format/index-file.ts'
 import { findIndexEntries, scanIndexEntries, utf8BytesCodec } from '../format/index-file.ts'
 import { readMemoryHeader } from '../format/memory-file.ts'
+import type { MemoryFileNames } from '../format/slug.ts'
 import { memoryFileNames, topicOfKey } from '../format/slug.ts'
 import { toSingleLine } from '../format/text.ts'
 import type { StoreContext } from './context.ts'
@@ -35,6 +36,11 @@ const ELLIPSIS = '…'
 /** The topic that a key stands for, read as it will be written into the file's title. */
 export function titleTopic(key: string): string {
   return topicOfKey(toSingleLine(key))
+}
+
+/** The names that a key may have; keys that differ only by invisible characters share them. */
+export function fileNamesOf(key: string): MemoryFileNames {
+  return memoryFileNames(toSingleLine(key))
 }
 
 function isTitleOf(entry: IndexEntryLine, topic: string): boolean {
@@ -83,7 +89,7 @@ export async function chooseFile(
   taken: ReadonlyMap<string, string>,
 ): Promise<ChosenFile | 'taken'> {
   const topic = titleTopic(key)
-  const { preferred, legacy, longer } = memoryFileNames(key)
+  const { preferred, legacy, longer } = fileNamesOf(key)
   const reusable = [legacy, otherSpelling(topic, indexText)].filter((name) => name !== undefined)
   for (const fileName of [...reusable, preferred, ...longer]) {
     const takenTopic = taken.get(fileName)

@@ -7,9 +7,9 @@
 import { MemoryError } from '../errors.ts'
 import { scanIndexEntries, utf8BytesCodec } from '../format/index-file.ts'
 import { readMemoryHeader } from '../format/memory-file.ts'
-import { memoryFileNames, topicOfKey } from '../format/slug.ts'
+import { topicOfKey } from '../format/slug.ts'
 import type { StoreContext } from './context.ts'
-import { isTopicOf, memoryFilePath, titleTopic } from './file-name.ts'
+import { fileNamesOf, isTopicOf, memoryFilePath, titleTopic } from './file-name.ts'
 import { isSafeMemoryFileName } from './paths.ts'
 import type { StableBytes } from './stable-read.ts'
 import { readStableBytes } from './stable-read.ts'
@@ -62,7 +62,7 @@ async function locateByKey(
   titles: ReadonlyMap<string, string>,
 ): Promise<LocatedMemory | undefined> {
   const topic = titleTopic(key)
-  const { preferred, legacy, longer } = memoryFileNames(key)
+  const { preferred, legacy, longer } = fileNamesOf(key)
   for (const fileName of [preferred, ...(legacy === undefined ? [] : [legacy]), ...longer]) {
     const found = await describe(context, fileName, titles)
     if (found === undefined) continue

@@ -7,7 +7,7 @@
  */
 import { MemoryError } from '../errors.ts'
 import { MEMORY_RECALL_TYPES } from '../format/limits.ts'
-import { firstIllFormedIndex } from '../format/text.ts'
+import { firstIllFormedIndex, toSingleLine } from '../format/text.ts'
 import type { MemoryRecallType } from '../types.ts'
 import { MEMORY_READ_MAX_BYTES } from './stable-read.ts'
 
@@ -94,6 +94,7 @@ function parseType(value: unknown): MemoryRecallType {
  */
 export function parseSaveRequest(input: SaveInput, limits: SaveLimits = {}): SaveRequest {
   const key = parseText(input.key, 'key', MEMORY_KEY_MAX_CHARS)
+  if (toSingleLine(key) === '') throw invalid('key must not be blank; write some text')
   const content = parseText(
     input.content,
     'content',
