@@ -7,9 +7,10 @@
  * while nothing is queued.
  */
 import { MemoryError } from '../errors.ts'
+import { abortError } from './abort.ts'
 import type { StoreContext } from './context.ts'
-import type { CommittedSave, SaveJob } from './save-transaction.ts'
-import { runSaveGroup } from './save-transaction.ts'
+import type { CommittedSave, SaveJob } from './save-draft.ts'
+import { runSaveGroup } from './save-group.ts'
 import type { SaveRequest } from './save-request.ts'
 
 /** Most saves of one transaction: bounds how long a caller waits for the others of its group. */
@@ -29,29 +30,37 @@ interface QueuedChange {
 
 type Queued = QueuedSave | QueuedChange
 
-const queues = new Map<string, WriteQueue>()
+/** The queues that have something to do; an idle one is dropped. */
+const queues = new Set<WriteQueue>()
 
 /** The queue of one memory; get it with {@link writeQueueOf}. */
 export class WriteQueue {
   readonly #context: StoreContext
-  readonly #key: string
   #waiting: Queued[] = []
   /** What is running, and for whom. */
   #running: { owners: ReadonlySet<object>; ended: Promise<void> } | undefined
 
-  constructor(key: string, context: StoreContext) {
-    this.#key = key
+  constructor(context: StoreContext) {
     this.#context = context
   }
 
   /**
-   * Queue a save.
+   * Queue a save. One that is aborted before its turn rejects at once.
    * @param owner - who asks; see {@link close}.
    */
   save(request: SaveRequest, owner: object): Promise<CommittedSave> {
-    return new Promise((resolve, reject) => {
+    const { signal } = request
+    const giveUp = (): void => {
+      const item = this.#waiting.find((queued) => 'request' in queued && queued.request === request)
+      if (item === undefined || signal === undefined) return
+      this.#waiting = this.#waiting.filter((other) => other !== item)
+      item.reject(abortError(signal))
+    }
+    const outcome = new Promise<CommittedSave>((resolve, reject) => {
       this.#push({ kind: 'save', owner, request, resolve, reject })
     })
+    signal?.addEventListener('abort', giveUp)
+    return outcome.finally(() => signal?.removeEventListener('abort', giveUp))
   }
 
   /**
@@ -65,14 +74,17 @@ export class WriteQueue {
     })
   }
 
-  /** Refuse what the owner has waiting, and wait for what of it is running. */
+  /**
+   * Refuse what the owner has waiting, and wait for what of it is running, up to
+   * the last save that its transaction put off.
+   */
   async close(owner: object): Promise<void> {
     const refused = this.#waiting.filter((item) => item.owner === owner)
     this.#waiting = this.#waiting.filter((item) => item.owner !== owner)
     for (const { reject } of refused) {
       reject(new MemoryError('CLOSED', 'project memory is shutting down; nothing was saved'))
     }
-    if (this.#running?.owners.has(owner) === true) await this.#running.ended
+    while (this.#running?.owners.has(owner) === true) await this.#running.ended
   }
 
   /** Whether a context means the same memory through the same file system. */
@@ -99,7 +111,7 @@ export class WriteQueue {
       await ended
     }
     this.#running = undefined
-    if (queues.get(this.#key) === this) queues.delete(this.#key)
+    queues.delete(this)
   }
 
   /** Take the next change, or all saves that wait before the next change. */
@@ -120,15 +132,25 @@ export class WriteQueue {
   }
 }
 
+/** The queue of a memory that is at work, if there is one. */
+function queueAtWork(context: StoreContext): WriteQueue | undefined {
+  return [...queues].find((queue) => queue.isFor(context))
+}
+
 /**
  * The queue of a memory, shared by every store of this process on the same
- * directory and file system.
+ * directory and file system. Queue something in the same turn: an idle queue is
+ * forgotten once it has drained.
  */
 export function writeQueueOf(context: StoreContext): WriteQueue {
-  const key = context.paths.root
-  const existing = queues.get(key)
-  if (existing?.isFor(context) === true) return existing
-  const queue = new WriteQueue(key, context)
-  queues.set(key, queue)
+  const existing = queueAtWork(context)
+  if (existing !== undefined) return existing
+  const queue = new WriteQueue(context)
+  queues.add(queue)
   return queue
+}
+
+/** Refuse what an owner has waiting for a memory and wait for what is running; see {@link WriteQueue.close}. */
+export async function closeQueueOf(context: StoreContext, owner: object): Promise<void> {
+  await queueAtWork(context)?.close(owner)
 }

@@ -4,14 +4,16 @@
  * Role: between the last check and the rename of the index a process can sleep,
  * lose its lock and then overwrite a newer index; no POSIX call closes that
  * window. So a transaction that finds its lock lost after the rename looks once
- * more under a new lock and adds the lines that are missing: its own, and those
- * of files that another writer published meanwhile. Removes nothing.
+ * more under a new lock and writes the lines of its own files and of those that
+ * another writer published meanwhile as the files themselves have it. Removes
+ * nothing, and leaves a line alone that says what its file says.
  */
 import { MemoryError } from '../errors.ts'
-import { findIndexEntries, upsertIndexEntries, utf8BytesCodec } from '../format/index-file.ts'
+import { upsertIndexEntries, utf8BytesCodec } from '../format/index-file.ts'
 import { readMemoryHeader } from '../format/memory-file.ts'
 import type { IndexEntry } from '../types.ts'
 import type { StoreContext } from './context.ts'
+import { mapBounded } from './context.ts'
 import { syncDirectory } from './directories.ts'
 import { memoryFilePath } from './file-name.ts'
 import { publishIndex, readIndexVersion } from './index-bytes.ts'
@@ -25,48 +27,49 @@ const RECONCILE_ATTEMPTS = 5
 /** Clocks of writer and file server may differ by so much, in ms, when "published meanwhile" is judged. */
 const CLOCK_SLACK_MS = 60_000
 
-/** Entries of files that were written since a moment and have no line. */
-async function missingEntries(
+/** @returns the entry that a file's own header asks for, if it is one of those in question. */
+async function entryOf(
   context: StoreContext,
-  indexText: string,
-  sinceMs: number,
-): Promise<IndexEntry[]> {
-  const { fileSystem, paths } = context
-  const entries: IndexEntry[] = []
-  for (const fileName of await fileSystem.readdir(paths.root)) {
-    if (!isSafeMemoryFileName(fileName)) continue
-    if (findIndexEntries(indexText, fileName, utf8BytesCodec).length > 0) continue
-    const filePath = memoryFilePath(context, fileName)
-    const stats = await fileSystem.lstat(filePath).catch(() => undefined)
-    if (stats === undefined || !stats.isFile() || stats.mtimeMs < sinceMs - CLOCK_SLACK_MS) continue
-    const read = await readStableBytes(filePath, { fileSystem }).catch(() => undefined)
-    if (read === undefined) continue
-    const { title, description } = readMemoryHeader(read.bytes.toString('utf8'))
-    if (title !== undefined) entries.push({ title, fileName, hook: description ?? '' })
+  fileName: string,
+  isInQuestion: (mtimeMs: number) => boolean,
+): Promise<IndexEntry | undefined> {
+  const { fileSystem } = context
+  const filePath = memoryFilePath(context, fileName)
+  try {
+    const stats = await fileSystem.lstat(filePath)
+    if (!stats.isFile() || !isInQuestion(stats.mtimeMs)) return undefined
+    const read = await readStableBytes(filePath, { fileSystem })
+    if (read === undefined) return undefined
+    const { title, description = '' } = readMemoryHeader(read.bytes.toString('utf8'))
+    return title === undefined ? undefined : { title, fileName, hook: description }
+  } catch {
+    // Unreadable or gone: no line can be made for it.
+    return undefined
   }
-  return entries
 }
 
-/** Own entries whose file still exists and whose line is missing. */
-async function lostEntries(
+/** Entries of own files that still exist, and of files written since a moment. */
+async function entriesInQuestion(
   context: StoreContext,
-  indexText: string,
   own: readonly IndexEntry[],
+  sinceMs: number,
 ): Promise<IndexEntry[]> {
-  const lost: IndexEntry[] = []
-  for (const entry of own) {
-    if (findIndexEntries(indexText, entry.fileName, utf8BytesCodec).length > 0) continue
-    const stats = await context.fileSystem
-      .lstat(memoryFilePath(context, entry.fileName))
-      .catch(() => undefined)
-    if (stats !== undefined) lost.push(entry)
-  }
-  return lost
+  const ownNames = new Set(own.map(({ fileName }) => fileName))
+  const names = await context.fileSystem.readdir(context.paths.root)
+  const others = names.filter((name) => isSafeMemoryFileName(name) && !ownNames.has(name)).sort()
+  const entries = await mapBounded([...ownNames, ...others], (fileName) =>
+    entryOf(
+      context,
+      fileName,
+      (mtimeMs) => ownNames.has(fileName) || mtimeMs >= sinceMs - CLOCK_SLACK_MS,
+    ),
+  )
+  return entries.filter((entry) => entry !== undefined)
 }
 
 /**
- * Add missing lines under a new lock. When the promise resolves, the index is
- * durable and has a line for each own entry whose file exists.
+ * Write the lines in question under a new lock. When the promise resolves, the
+ * index is durable and has a line for each own entry whose file exists.
  * @param own - the entries of the transaction whose lock was lost.
  * @param sinceMs - when that transaction took its lock, ms since the epoch.
  * @throws MemoryError when the index cannot be read or published; it is then as it was.
@@ -79,22 +82,19 @@ export async function reconcileIndex(
   const { fileSystem, lockPath, lockTimes: times, paths } = context
   for (let attempt = 0; attempt < RECONCILE_ATTEMPTS; attempt += 1) {
     const lock = await acquireLock(lockPath, { fileSystem, times })
+    let isDone = false
     try {
       const index = await readIndexVersion(context)
-      const lost = await lostEntries(context, index.text, own)
-      const others = (await missingEntries(context, index.text, sinceMs)).filter(
-        (entry) => !lost.some(({ fileName }) => fileName === entry.fileName),
-      )
-      const entries = [...lost, ...others]
-      if (entries.length === 0) return
+      const entries = await entriesInQuestion(context, own, sinceMs)
       const { text } = upsertIndexEntries(index.text, entries, utf8BytesCodec)
-      if (await publishIndex(context, lock, index, text)) {
-        await syncDirectory(paths.root, fileSystem)
-        if (await lock.isHeld()) return
-      }
+      if (text === index.text) return
+      isDone = await publishIndex(context, lock, index, text)
+      if (isDone) await syncDirectory(paths.root, fileSystem)
     } finally {
-      await lock.release()
+      const wasHeld = await lock.release()
+      isDone &&= wasHeld
     }
+    if (isDone) return
   }
   throw new MemoryError(
     'LOCK_LOST',

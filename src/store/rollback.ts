@@ -3,12 +3,13 @@
  *
  * Role: a new file is removed, a replaced one gets its old bytes and time back,
  * both only while the file still holds what the transaction wrote: another
- * writer's version is left alone. The first error is the one that is reported;
+ * writer's version is left alone. The comparison comes last, right before the
+ * step that cannot be undone. The first error is the one that is reported;
  * failing to put back is added to its text.
  */
 import { dirname } from 'node:path'
 import { MemoryError } from '../errors.ts'
-import { writeFileAtomic } from './atomic-write.ts'
+import { discardFile, publishFile, stageFile } from './atomic-write.ts'
 import type { StoreContext } from './context.ts'
 import { syncDirectory, writeError } from './directories.ts'
 import type { StableBytes } from './stable-read.ts'
@@ -24,25 +25,45 @@ export interface PublishedFile {
   isVisible: boolean
 }
 
-async function putBack(file: PublishedFile, { fileSystem }: StoreContext): Promise<void> {
+/** @returns whether the file still holds what the transaction wrote. */
+async function isStillOurs(file: PublishedFile, { fileSystem }: StoreContext): Promise<boolean> {
   const present = await readStableBytes(file.filePath, { fileSystem })
-  if (present === undefined || !present.bytes.equals(file.content)) return
-  if (file.previous === undefined) {
-    await fileSystem.unlink(file.filePath)
-    await syncDirectory(dirname(file.filePath), fileSystem)
+  return present?.bytes.equals(file.content) === true
+}
+
+/**
+ * Put one visible file back; durable when the promise resolves.
+ * @throws the system's error or a MemoryError; the file is then as the transaction wrote it.
+ */
+export async function putBack(file: PublishedFile, context: StoreContext): Promise<void> {
+  const { fileSystem } = context
+  const { filePath, previous } = file
+  if (previous === undefined) {
+    if (!(await isStillOurs(file, context))) return
+    await fileSystem.unlink(filePath)
+    await syncDirectory(dirname(filePath), fileSystem)
     return
   }
-  await writeFileAtomic(file.filePath, file.previous.bytes, undefined, fileSystem)
-  const seconds = file.previous.mtimeMs / 1000
-  await fileSystem.utimes(file.filePath, seconds, seconds).catch(() => undefined)
+  const staged = await stageFile(filePath, previous.bytes, { fileSystem })
+  let isOurs = false
+  try {
+    isOurs = await isStillOurs(file, context)
+  } finally {
+    if (!isOurs) await discardFile(staged, fileSystem)
+  }
+  if (!isOurs) return
+  await publishFile(staged, fileSystem)
+  const seconds = previous.mtimeMs / 1000
+  await fileSystem.utimes(filePath, seconds, seconds).catch(() => undefined)
+  await syncDirectory(dirname(filePath), fileSystem)
 }
 
 /**
  * Put files back.
  * @param published - files of the failed transaction; those not visible need nothing.
  * @param error - why it failed.
- * @returns the error to report: `error` itself, or one with the same code whose message also says
- *   what became of the files. Never rejects.
+ * @returns the error to report: `error` itself, or one with the same code (an abort keeps its name)
+ *   whose message also says what became of the files. Never rejects.
  */
 export async function rollBack(
   context: StoreContext,
@@ -59,12 +80,23 @@ export async function rollBack(
       left.push(reason instanceof MemoryError ? reason.message : file.filePath)
     }
   }
-  if (visible.length === 0 || !(error instanceof MemoryError)) return error
+  if (visible.length === 0 || !(error instanceof Error)) return error
+  if (!(error instanceof MemoryError) && left.length === 0) return error
   const outcome =
     left.length === 0
       ? 'the index was not updated and the memory files are as before'
       : `the index was not updated, and the memory file could not be put back: ${left.join('; ')}`
-  return new MemoryError(error.code, `${error.message}; ${outcome}`, {
+  return withOutcome(error, outcome)
+}
+
+function withOutcome(error: Error, outcome: string): Error {
+  const message = `${error.message}; ${outcome}`
+  if (!(error instanceof MemoryError)) {
+    const reported = new Error(message, { cause: error })
+    reported.name = error.name
+    return reported
+  }
+  return new MemoryError(error.code, message, {
     cause: error,
     ...(error.path === undefined ? {} : { path: error.path }),
     ...(error.errno === undefined ? {} : { errno: error.errno }),

@@ -6,66 +6,42 @@
  * again. A save whose own file fails or is aborted drops out, the others go on.
  * Just before the index is published the lock must still be ours and the index
  * still the version that was read, otherwise everything is decided anew.
+ * Taking the lock is the business of `save-group.ts`.
  */
 import { MemoryError } from '../errors.ts'
 import { upsertIndexEntries, utf8BytesCodec } from '../format/index-file.ts'
-import { deriveDescription, renderMemoryFile } from '../format/memory-file.ts'
 import type { IndexEntry } from '../types.ts'
 import { abortError, throwIfAborted } from './abort.ts'
 import type { StagedFile } from './atomic-write.ts'
 import { discardFile, publishFile, stageFile } from './atomic-write.ts'
 import type { StoreContext } from './context.ts'
 import { mapBounded } from './context.ts'
-import { ensureDirectories, syncDirectory, writeError } from './directories.ts'
+import { syncDirectory, writeError } from './directories.ts'
+import type { ChosenFile } from './file-name.ts'
 import { chooseFile } from './file-name.ts'
 import type { IndexVersion } from './index-bytes.ts'
 import { publishIndex, readIndexVersion } from './index-bytes.ts'
-import { sweepTemporaryFiles } from './litter.ts'
 import type { Lock } from './lock.ts'
-import { acquireLock } from './lock.ts'
-import { reconcileIndex } from './reconcile.ts'
-import type { PublishedFile } from './rollback.ts'
-import { rollBack } from './rollback.ts'
-import type { SaveRequest } from './save-request.ts'
+import { putBack, rollBack } from './rollback.ts'
+import type { Draft, SaveJob } from './save-draft.ts'
+import { fileOf, renderSave } from './save-draft.ts'
 
-/** Tries of a transaction whose lock or index changed under it; each waits for the lock anew. */
-const TRANSACTION_ATTEMPTS = 5
+export type { CommittedSave, SaveJob } from './save-draft.ts'
 
-/** A durable save. */
-export interface CommittedSave {
-  fileName: string
-  filePath: string
-  /** Size of the memory file in bytes. */
-  bytes: number
-  /** Whether an older memory of the same topic was replaced. */
-  replaced: boolean
-  /** The index line's parts as published. */
-  entry: IndexEntry
-  /** Latin1 view of the published index, shared by the saves of one transaction. */
-  indexText: string
-}
+/** What a try came to; after `retry` nothing of it is lost or doubled by another one. */
+export type SaveAttempt = 'published' | 'retry'
 
-/** One save waiting for its outcome; exactly one of the two callbacks is called, once. */
-export interface SaveJob {
-  request: SaveRequest
-  resolve: (saved: CommittedSave) => void
-  reject: (error: unknown) => void
-}
-
-/** One save inside a transaction. */
-interface Draft {
-  job: SaveJob
-  published: PublishedFile | undefined
-  file: { fileName: string; filePath: string; content: Buffer; entry: IndexEntry } | undefined
-}
-
-type Attempt = 'published' | 'retry'
-
-class SaveTransaction {
+/** A group of saves between their first try and their outcomes. */
+export class SaveTransaction {
+  /** Saves that must run after this transaction, because an earlier one writes the same file. */
   readonly deferred: SaveJob[] = []
   readonly #context: StoreContext
   #drafts: Draft[]
   #indexText = ''
+  /** Whether files and lines are visible, so that going back is no longer possible. */
+  #isCommitted = false
+  /** Told at the end: a caller that exits at once must not leave a lock behind. */
+  readonly #failures: { job: SaveJob; error: unknown }[] = []
 
   constructor(context: StoreContext, jobs: readonly SaveJob[]) {
     this.#context = context
@@ -76,21 +52,45 @@ class SaveTransaction {
     return this.#drafts.length === 0
   }
 
+  /** Whether nobody waits for this transaction any more. */
+  get isGivenUp(): boolean {
+    return this.#drafts.every(({ job }) => job.request.signal?.aborted === true)
+  }
+
+  /** The lines that must be there once the transaction has ended. */
+  get entries(): IndexEntry[] {
+    return this.#drafts.map((draft) => fileOf(draft).entry)
+  }
+
+  /** Between two tries: take out the aborted saves that have nothing on the disk. */
+  dropAborted(): void {
+    for (const draft of this.#drafts) {
+      const { signal } = draft.job.request
+      if (signal?.aborted !== true || draft.published?.isVisible === true) continue
+      this.#takeOut(draft)
+      draft.job.reject(abortError(signal))
+    }
+  }
+
+  #takeOut(draft: Draft): void {
+    this.#drafts = this.#drafts.filter((other) => other !== draft)
+  }
+
   /** Take a save out; what it has published is put back. */
   async #drop(draft: Draft, error: unknown): Promise<void> {
-    this.#drafts = this.#drafts.filter((other) => other !== draft)
+    this.#takeOut(draft)
     const published = draft.published === undefined ? [] : [draft.published]
-    draft.job.reject(await rollBack(this.#context, published, error))
+    this.#failures.push({ job: draft.job, error: await rollBack(this.#context, published, error) })
   }
 
   /** Run a step of each save; one that fails or is aborted drops out. */
   async #forEach(step: (draft: Draft) => Promise<void>): Promise<void> {
-    await mapBounded([...this.#drafts], async (draft) => {
+    await mapBounded(this.#drafts, async (draft) => {
       try {
         throwIfAborted(draft.job.request.signal)
         await step(draft)
       } catch (error) {
-        await this.#drop(draft, error)
+        await this.#drop(draft, writeError(draft.file?.filePath ?? this.#context.paths.root, error))
       }
     })
   }
@@ -103,95 +103,87 @@ class SaveTransaction {
         throwIfAborted(draft.job.request.signal)
         const chosen = await chooseFile(this.#context, draft.job.request.key, index.text, taken)
         if (chosen === 'taken') {
-          this.#drafts = this.#drafts.filter((other) => other !== draft)
+          this.#takeOut(draft)
           this.deferred.push(draft.job)
           continue
         }
-        const { fileName, filePath, topic, existing } = chosen
-        taken.set(fileName, topic)
-        const file = { fileName, filePath, ...renderSave(draft.job.request, fileName) }
-        const isOurs = draft.published?.content.equals(existing?.bytes ?? Buffer.alloc(0)) ?? false
-        if (!isOurs) draft.published = undefined
-        draft.file = file
-        draft.published ??= {
-          filePath,
-          content: file.content,
-          previous: existing,
-          isVisible: false,
-        }
+        taken.set(chosen.fileName, chosen.topic)
+        await this.#assignFile(draft, chosen)
       } catch (error) {
-        await this.#drop(draft, error)
+        await this.#drop(draft, writeError(this.#context.paths.root, error))
       }
     }
   }
 
+  /** Give a save its file; what an earlier try made visible under that name is kept as it is. */
+  async #assignFile(draft: Draft, { fileName, filePath, existing }: ChosenFile): Promise<void> {
+    const file = { fileName, filePath, ...renderSave(draft.job.request, fileName) }
+    const earlier = draft.published?.isVisible === true ? draft.published : undefined
+    if (earlier !== undefined && earlier.filePath !== filePath) {
+      await putBack(earlier, this.#context)
+    }
+    draft.file = file
+    if (earlier?.filePath === filePath && existing?.bytes.equals(earlier.content) === true) return
+    draft.published = { filePath, content: file.content, previous: existing, isVisible: false }
+  }
+
   /** Write and flush every file, then make them visible, if the lock is still ours. */
-  async #publishFiles(lock: Lock): Promise<Attempt> {
+  async #publishFiles(lock: Lock): Promise<SaveAttempt> {
     const { fileSystem, paths } = this.#context
     const staged = new Map<Draft, StagedFile>()
     await this.#forEach(async (draft) => {
-      const { file, published } = draft
-      if (file === undefined || published === undefined || published.isVisible) return
+      if (draft.published?.isVisible === true) return
+      const { filePath, content } = fileOf(draft)
       const { signal } = draft.job.request
-      staged.set(draft, await stageFile(file.filePath, file.content, { fileSystem, signal }))
+      staged.set(draft, await stageFile(filePath, content, { fileSystem, signal }))
     })
-    if (!(await lock.isHeld())) {
-      await mapBounded([...staged.values()], (file) => discardFile(file, fileSystem))
-      return 'retry'
+    const isHeld = await lock.isHeld()
+    if (isHeld) {
+      await this.#forEach(async (draft) => {
+        const file = staged.get(draft)
+        if (file === undefined || draft.published === undefined) return
+        staged.delete(draft)
+        await publishFile(file, fileSystem)
+        draft.published.isVisible = true
+      })
     }
-    await this.#forEach(async (draft) => {
-      const file = staged.get(draft)
-      if (file === undefined || draft.published === undefined) return
-      await publishFile(file, fileSystem)
-      draft.published.isVisible = true
-    })
+    await mapBounded([...staged.values()], (file) => discardFile(file, fileSystem))
+    if (!isHeld) return 'retry'
     if (!this.isEmpty) await syncDirectory(paths.root, fileSystem)
     return 'published'
   }
 
-  /** One run under a held lock. */
-  async attempt(lock: Lock): Promise<Attempt> {
+  /**
+   * One try under a held lock.
+   * @throws what ends the whole transaction; then call {@link fail} before the lock is released.
+   */
+  async attempt(lock: Lock): Promise<SaveAttempt> {
     const index = await readIndexVersion(this.#context)
     await this.#chooseFiles(index)
     if ((await this.#publishFiles(lock)) === 'retry') return 'retry'
     await this.#forEach(async () => {})
     if (this.isEmpty) return 'published'
-    const entries = this.#drafts.map((draft) => fileOf(draft).entry)
-    const { text } = upsertIndexEntries(index.text, entries, utf8BytesCodec)
+    const { text } = upsertIndexEntries(index.text, this.entries, utf8BytesCodec)
     if (text !== index.text) {
       if (!(await publishIndex(this.#context, lock, index, text))) return 'retry'
-      await this.#confirmIndex()
+      this.#isCommitted = true
+      await syncDirectory(this.#context.paths.root, this.#context.fileSystem)
     }
+    this.#isCommitted = true
     this.#indexText = text
     return 'published'
   }
 
-  async #confirmIndex(): Promise<void> {
-    const { fileSystem, paths } = this.#context
-    try {
-      await syncDirectory(paths.root, fileSystem)
-    } catch (error) {
-      for (const draft of this.#drafts) draft.published = undefined
-      const cause = writeError(paths.root, error)
-      const reason = cause instanceof MemoryError ? cause.message : 'unknown error'
-      throw new MemoryError(
-        'WRITE_FAILED',
-        `the memory was written, but the disk did not confirm it: ${reason}`,
-        { path: paths.root, cause: error },
-      )
-    }
-  }
-
-  /** Tell every save that is left that it is durable. */
+  /** Once the lock is released: tell every save what became of it; those that are left are durable. */
   settle(): void {
+    for (const { job, error } of this.#failures) job.reject(error)
     for (const draft of this.#drafts) {
       const { fileName, filePath, content, entry } = fileOf(draft)
-      const replaced = draft.published?.previous !== undefined
       draft.job.resolve({
         fileName,
         filePath,
         bytes: content.length,
-        replaced,
+        replaced: draft.published?.previous !== undefined,
         entry,
         indexText: this.#indexText,
       })
@@ -199,122 +191,25 @@ class SaveTransaction {
     this.#drafts = []
   }
 
-  /** Put everything back and tell every save that is left why. */
+  /** Every save that is left has failed; put back what is not yet committed. */
   async fail(cause: unknown): Promise<void> {
     const error = writeError(this.#context.paths.root, cause)
     const published = this.#drafts.flatMap((draft) => draft.published ?? [])
-    const reported = await rollBack(this.#context, published, error)
-    for (const draft of this.#drafts) draft.job.reject(reported)
+    const reported = this.#isCommitted
+      ? unconfirmedError(this.#context.paths.root, error)
+      : await rollBack(this.#context, published, error)
+    for (const { job } of this.#drafts) this.#failures.push({ job, error: reported })
     this.#drafts = []
   }
-
-  /** The files and lines that must be there once the transaction has ended. */
-  get entries(): IndexEntry[] {
-    return this.#drafts.map((draft) => fileOf(draft).entry)
-  }
 }
 
-function fileOf(draft: Draft): NonNullable<Draft['file']> {
-  if (draft.file === undefined)
-    throw new TypeError('a draft was published before its file was chosen')
-  return draft.file
-}
-
-/** Render a save's file and index line. */
-function renderSave(
-  request: SaveRequest,
-  fileName: string,
-): { content: Buffer; entry: IndexEntry } {
-  const description = request.description ?? deriveDescription(request.content)
-  const text = renderMemoryFile({
-    name: fileName.slice(0, -'.md'.length),
-    title: request.key,
-    description,
-    type: request.type,
-    body: request.content,
-    ...(request.originSessionId === undefined ? {} : { originSessionId: request.originSessionId }),
-  })
-  return {
-    content: Buffer.from(text, 'utf8'),
-    entry: { title: request.key, fileName, hook: description },
-  }
-}
-
-/** A signal that aborts when every save of the group was given up, so that waiting for the lock can end. */
-function allAborted(jobs: readonly SaveJob[]): { signal: AbortSignal; dispose: () => void } {
-  const controller = new AbortController()
-  const onAbort = (): void => {
-    const signals = jobs.map((job) => job.request.signal)
-    const last = signals.at(-1)
-    if (last !== undefined && signals.every((signal) => signal?.aborted === true)) {
-      controller.abort(abortError(last))
-    }
-  }
-  for (const { request } of jobs) request.signal?.addEventListener('abort', onAbort)
-  onAbort()
-  const dispose = (): void => {
-    for (const { request } of jobs) request.signal?.removeEventListener('abort', onAbort)
-  }
-  return { signal: controller.signal, dispose }
-}
-
-/**
- * Run a group of saves as one transaction and settle each of them.
- * @returns saves that must run after this group, because an earlier one writes the same file.
- *   Never rejects: failures reach the jobs.
- */
-export async function runSaveGroup(
-  context: StoreContext,
-  jobs: readonly SaveJob[],
-): Promise<SaveJob[]> {
-  const transaction = new SaveTransaction(context, jobs)
-  const { signal, dispose } = allAborted(jobs)
-  try {
-    await ensureDirectories(context.paths.root, context.fileSystem)
-    const isDone = await runAttempts(context, transaction, signal)
-    if (!isDone) throw lostError(context)
-    transaction.settle()
-  } catch (error) {
-    await transaction.fail(error)
-  } finally {
-    dispose()
-  }
-  return transaction.deferred
-}
-
-async function runAttempts(
-  context: StoreContext,
-  transaction: SaveTransaction,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const { fileSystem, lockPath, lockTimes: times } = context
-  for (let attempt = 0; attempt < TRANSACTION_ATTEMPTS; attempt += 1) {
-    const startedMs = Date.now()
-    const lock = await acquireLock(lockPath, { fileSystem, signal, times })
-    let outcome: Attempt
-    let wasHeld: boolean
-    try {
-      await sweepTemporaryFiles(context, lock)
-      outcome = await transaction.attempt(lock)
-    } catch (error) {
-      await transaction.fail(error)
-      return true
-    } finally {
-      wasHeld = await lock.isHeld()
-      await lock.release()
-    }
-    if (outcome === 'published') {
-      if (!wasHeld) await reconcileIndex(context, transaction.entries, startedMs)
-      return true
-    }
-  }
-  return false
-}
-
-function lostError({ lockPath }: StoreContext): MemoryError {
+/** The error of a transaction that is visible, but not known to be durable or listed. */
+function unconfirmedError(path: string, cause: unknown): MemoryError {
+  const coded = cause instanceof MemoryError ? cause : undefined
+  const reason = coded?.message ?? 'unexpected error'
   return new MemoryError(
-    'LOCK_LOST',
-    `the lock ${lockPath} was taken over ${TRANSACTION_ATTEMPTS} times while saving; try again`,
-    { path: lockPath },
+    coded?.code ?? 'WRITE_FAILED',
+    `the memory was written, but that could not be confirmed: ${reason}`,
+    { path, cause, ...(coded?.errno === undefined ? {} : { errno: coded.errno }) },
   )
 }

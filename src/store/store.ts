@@ -23,12 +23,12 @@ import { forgetMemory, undoForget } from './forget.ts'
 import type { LockTimes } from './lock.ts'
 import { DEFAULT_LOCK_TIMES } from './lock.ts'
 import { isSafeMemoryFileName } from './paths.ts'
-import { writeQueueOf } from './queue.ts'
+import { closeQueueOf, writeQueueOf } from './queue.ts'
 import type { RemovalRequest, RemovedFile } from './remove-file.ts'
 import { removeMemoryFile } from './remove-file.ts'
+import type { CommittedSave } from './save-draft.ts'
 import type { SaveInput, SaveRequest } from './save-request.ts'
 import { parseSaveRequest } from './save-request.ts'
-import type { CommittedSave } from './save-transaction.ts'
 import { SAFE_READ_FLAGS, decodeUtf8, readError, readStableBytes } from './stable-read.ts'
 import type { TrashItem } from './trash.ts'
 import { listTrash } from './trash.ts'
@@ -204,7 +204,7 @@ export class ProjectMemoryStore {
    * in flight. The store can be used again afterwards.
    */
   close(): Promise<void> {
-    return writeQueueOf(this.#context).close(this)
+    return closeQueueOf(this.#context, this)
   }
 
   #change<T>(change: () => Promise<T>): Promise<T> {

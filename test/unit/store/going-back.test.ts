@@ -1,0 +1,179 @@
+import { mkdir, utimes, writeFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test, vi } from 'vitest'
+import { failMatching, watchFileSystem } from '../../support/faulty-file-system.mjs'
+import type { WatchedFileSystem } from '../../support/faulty-file-system.mjs'
+import { isFileRename, isIndexRename, isIndexStaging, once } from '../../support/store-calls.ts'
+import {
+  fileOf,
+  linesOf,
+  litterOf,
+  memoryFilesOf,
+  snapshotOf,
+  takeLockAway,
+  testMemory,
+} from '../../support/test-memory.ts'
+import type { TestMemory } from '../../support/test-memory.ts'
+
+/** Nobody is stale by itself here; locks are taken away by hand. */
+const TIMES = { heartbeatMs: 60_000, staleMs: 60_000, waitMs: 200 }
+
+interface Place {
+  memory: TestMemory
+  watched: WatchedFileSystem
+}
+
+async function place(): Promise<Place> {
+  const watched = watchFileSystem()
+  const memory = await testMemory({ fileSystem: watched.fileSystem, lockTimes: TIMES })
+  return { memory, watched }
+}
+
+test('an index that cannot be looked over again is reported, and nothing is taken back', async () => {
+  const { memory, watched } = await place()
+  watched.before = once(isIndexRename, async () => {
+    await takeLockAway(memory)
+    await mkdir(memory.lockPath)
+  })
+  const saving = memory.store.save({ key: 'mine', content: 'c', description: 'd' })
+  await expect(saving).rejects.toMatchObject({
+    code: 'LOCK_TIMEOUT',
+    message: expect.stringMatching(
+      /^the memory was written, but that could not be confirmed: .*memory\.lock/u,
+    ) as string,
+  })
+  expect(await memoryFilesOf(memory)).toEqual(['mine.md'])
+  expect(await linesOf(memory)).toEqual(['- [mine](mine.md) — d'])
+})
+
+test('a lock that is lost at every try ends in LOCK_LOST, with nothing left behind', async () => {
+  const { memory, watched } = await place()
+  watched.before = async (call) => {
+    if (isIndexStaging(call)) await takeLockAway(memory)
+  }
+  await expect(memory.store.save({ key: 'mine', content: 'c' })).rejects.toMatchObject({
+    code: 'LOCK_LOST',
+    path: memory.lockPath,
+    message: expect.stringMatching(/the memory files are as before$/u) as string,
+  })
+  expect(
+    watched.calls.filter(({ name, path }) => name === 'mkdir' && path === memory.lockPath),
+  ).toHaveLength(5)
+  expect(await snapshotOf(memory)).toEqual({})
+  expect(await litterOf(memory)).toEqual([])
+})
+
+test('a lock lost and not to be had again takes a visible file back and says why', async () => {
+  const { memory, watched } = await place()
+  watched.before = once(isIndexStaging, async () => {
+    await takeLockAway(memory)
+    await mkdir(memory.lockPath)
+  })
+  await expect(memory.store.save({ key: 'mine', content: 'c' })).rejects.toMatchObject({
+    code: 'LOCK_TIMEOUT',
+  })
+  expect(await snapshotOf(memory)).toEqual({})
+})
+
+test('an abort during the second wait for the lock takes a visible file back', async () => {
+  const { memory, watched } = await place()
+  const controller = new AbortController()
+  watched.before = once(isIndexStaging, async () => {
+    await takeLockAway(memory)
+    await mkdir(memory.lockPath)
+    watched.calls.length = 0
+  })
+  const saving = memory.store.save({ key: 'mine', content: 'c', signal: controller.signal })
+  saving.catch(() => {})
+  await vi.waitFor(() => expect(watched.calls.some(({ name }) => name === 'mkdir')).toBe(true))
+  controller.abort()
+  await expect(saving).rejects.toMatchObject({ name: 'AbortError' })
+  expect(await snapshotOf(memory)).toEqual({})
+})
+
+test("going back leaves another writer's version alone, for a new file and for a replaced one", async () => {
+  for (const isReplacement of [false, true]) {
+    const { memory, watched } = await place()
+    if (isReplacement) await memory.store.save({ key: 'rule', content: 'old' })
+    watched.before = async (call) => {
+      if (!isIndexRename(call)) return
+      await writeFile(join(memory.paths.root, 'rule.md'), 'by an editor')
+      failMatching(isIndexRename, 'ENOSPC')(call)
+    }
+    const saving = memory.store.save({ key: 'rule', content: 'mine', description: 'other' })
+    await expect(saving).rejects.toMatchObject({ errno: 'ENOSPC' })
+    expect(await fileOf(memory, 'rule.md')).toBe('by an editor')
+    expect(await litterOf(memory)).toEqual([])
+  }
+})
+
+test('a version that comes in while the old bytes are being put back is not overwritten', async () => {
+  const { memory, watched } = await place()
+  await memory.store.save({ key: 'rule', content: 'old' })
+  let isGoingBack = false
+  watched.before = async (call) => {
+    if (isIndexRename(call)) {
+      isGoingBack = true
+      failMatching(isIndexRename, 'ENOSPC')(call)
+    }
+    if (!isGoingBack || call.name !== 'handle.sync' || !call.path.includes('.rule.md.tmp-')) return
+    await writeFile(join(memory.paths.root, 'rule.md'), 'by an editor')
+  }
+  const saving = memory.store.save({ key: 'rule', content: 'mine', description: 'other' })
+  await expect(saving).rejects.toMatchObject({ errno: 'ENOSPC' })
+  expect(await fileOf(memory, 'rule.md')).toBe('by an editor')
+  expect(await litterOf(memory)).toEqual([])
+})
+
+test('a replaced file gets its time back together with its bytes', async () => {
+  const { memory, watched } = await place()
+  await memory.store.save({ key: 'rule', content: 'old' })
+  const path = join(memory.paths.root, 'rule.md')
+  await utimes(path, 1_700_000_000, 1_700_000_000)
+  watched.before = failMatching(isIndexRename, 'EIO')
+  const saving = memory.store.save({ key: 'rule', content: 'mine', description: 'other' })
+  await expect(saving).rejects.toMatchObject({ errno: 'EIO' })
+  expect((await stat(path)).mtimeMs).toBe(1_700_000_000_000)
+})
+
+test('an aborted save whose file cannot be taken back says so and stays an AbortError', async () => {
+  const { memory, watched } = await place()
+  const controller = new AbortController()
+  watched.before = (call) => {
+    if (isFileRename(call)) controller.abort()
+    failMatching(({ name, path }) => name === 'unlink' && path.endsWith('/mine.md'), 'EPERM')(call)
+  }
+  const saving = memory.store.save({ key: 'mine', content: 'c', signal: controller.signal })
+  await expect(saving).rejects.toMatchObject({
+    name: 'AbortError',
+    message: expect.stringMatching(
+      /could not be put back: .*mine\.md cannot be written \(EPERM\)/u,
+    ) as string,
+  })
+})
+
+test('an index whose flush fails is told as written but not confirmed, and nothing is taken back', async () => {
+  const { memory, watched } = await place()
+  let isVisible = false
+  watched.before = (call) => {
+    if (isVisible) {
+      failMatching(
+        ({ name, path }) => name === 'handle.sync' && path === memory.paths.root,
+        'EIO',
+      )(call)
+    }
+    isVisible ||= isIndexRename(call)
+  }
+  await expect(
+    memory.store.save({ key: 'mine', content: 'c', description: 'd' }),
+  ).rejects.toMatchObject({
+    code: 'WRITE_FAILED',
+    errno: 'EIO',
+    message: expect.stringMatching(
+      /^the memory was written, but that could not be confirmed/u,
+    ) as string,
+  })
+  expect(await linesOf(memory)).toEqual(['- [mine](mine.md) — d'])
+  expect(await memoryFilesOf(memory)).toEqual(['mine.md'])
+  expect(await litterOf(memory)).toEqual([])
+})
