@@ -27,6 +27,11 @@ export interface ResolvedConfig {
   projectRoot: 'resolved' | 'given'
   /** Whether `forget_project_memory` is offered. Default true. */
   forgetTool: boolean
+  /**
+   * Whether the model's own `write`, `edit` and `rm` of a memory file are granted (`allow`, the
+   * reference's rule) or asked of the user (`ask`) where the sandbox refuses them. Default `allow`.
+   */
+  memoryFileWrites: 'allow' | 'ask'
 }
 
 /** What a user may write in a patch row; every key is optional. */
@@ -43,6 +48,7 @@ const fields = {
   subagents: z.union(['none', 'all'] as const).default('none'),
   projectRoot: z.union(['resolved', 'given'] as const).default('resolved'),
   forgetTool: z.boolean().default(true),
+  memoryFileWrites: z.union(['allow', 'ask'] as const).default('allow'),
 }
 
 /** The schema; the host reports a wrong value with its key and does not start. */

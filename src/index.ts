@@ -14,6 +14,7 @@ import type {} from '@deepseek-ai/dsh-tools'
 import type { Config as PluginConfig, ResolvedConfig } from './config.ts'
 import { mountMemoryCommand } from './commands/memory.ts'
 import { resolveConfig } from './config.ts'
+import { keepIndexObservedIn, mountFileWrites } from './file-writes/mount.ts'
 import { loadSessionMemory } from './lazy.ts'
 import { PROMPT_BRACES_VALUE, PROMPT_BRACES_VARIABLE } from './prompt/escape.ts'
 import { GUIDANCE_SECTION_NAME, INDEX_CONTEXT_NAME } from './session/names.ts'
@@ -53,10 +54,17 @@ export function apply(ctx: Context, config?: PluginConfig): void {
   const callerOf = (agent: unknown): CallerFacts =>
     describeCaller(ctx, memory(), agent as Agent | undefined)
 
-  const toolOptions = { config: resolved, stores, callerOf }
+  const keepIndexObserved = keepIndexObservedIn(ctx)
+  const toolOptions = { config: resolved, stores, callerOf, keepIndexObserved }
   ctx.tools.register(createSaveTool(toolOptions))
   if (resolved.forgetTool) ctx.tools.register(createForgetTool(toolOptions))
   mountMemoryCommand(ctx, { config: resolved, memory, stores })
+  mountFileWrites(ctx, {
+    memoryFileWrites: resolved.memoryFileWrites,
+    stores,
+    callerOf,
+    injected: (agent) => memory().injected(agent),
+  })
   ctx.systemPrompt.variable(PROMPT_BRACES_VARIABLE, () => PROMPT_BRACES_VALUE)
   ctx.systemPrompt.section({
     name: GUIDANCE_SECTION_NAME,

@@ -62,7 +62,7 @@ function describeForget({ fileName, title, undoUntilMs }: ForgottenMemory): Forg
 export async function runForget(
   args: unknown,
   exec: { agent?: unknown; signal: AbortSignal },
-  { config, stores, callerOf }: MemoryToolOptions,
+  { callerOf, config, keepIndexObserved, stores }: MemoryToolOptions,
 ): Promise<ForgetToolValue> {
   const caller = callerOf(exec.agent)
   const request = parseForgetArguments(args)
@@ -71,5 +71,9 @@ export async function runForget(
   if (project === undefined) return { forgotten: false, reason }
   const store = (await stores()).of(project)
   const { sessionId } = caller
-  return describeForget(await store.forget({ ...request, sessionId, signal: exec.signal }))
+  const forget = (): Promise<ForgottenMemory> =>
+    store.forget({ ...request, sessionId, signal: exec.signal })
+  return describeForget(
+    keepIndexObserved ? await keepIndexObserved(exec.agent, project, forget) : await forget(),
+  )
 }

@@ -46,7 +46,7 @@ function describeSave(saved: CommittedSave, config: ResolvedConfig): SaveToolVal
 export async function runSave(
   args: unknown,
   exec: { agent?: unknown; signal: AbortSignal },
-  { config, stores, callerOf }: MemoryToolOptions,
+  { callerOf, config, keepIndexObserved, stores }: MemoryToolOptions,
 ): Promise<SaveToolValue> {
   const caller = callerOf(exec.agent)
   const request = parseSaveArguments(args, config.maxMemoryChars, {
@@ -56,5 +56,9 @@ export async function runSave(
   const { project, reason } = permissionToChange(caller, config.subagents === 'all', 'saved')
   if (project === undefined) return { saved: false, reason }
   const store = (await stores()).of(project)
-  return describeSave(await store.commit(request), config)
+  const commit = (): Promise<CommittedSave> => store.commit(request)
+  const saved = keepIndexObserved
+    ? await keepIndexObserved(exec.agent, project, commit)
+    : await commit()
+  return describeSave(saved, config)
 }
