@@ -50,7 +50,7 @@ test.each(SUBSYSTEMS)(
   },
 )
 
-test.each(SUBSYSTEMS)('%s as %s can be required', async (_folder, path) => {
+test.each(SUBSYSTEMS)('%s as %s works in a bare script', async (_folder, path) => {
   const code = `import(${JSON.stringify(`dsh-zcode-project-memory/${path}`)}).then((m) => console.log(Object.keys(m).length))`
   expect(Number(await node('-e', code))).toBeGreaterThan(3)
 })

@@ -230,6 +230,18 @@ test('a port may name entries absolutely, from the root or bare, and cannot lead
   })
 })
 
+test('what the port does not call a file is not read', async () => {
+  const root = await temporaryDirectory()
+  for (const name of ['file.md', 'directory.md', 'symlink.md', 'other.md']) await put(root, name)
+  const fileSystem = faulty(root, {
+    stat: async ({ path }) => ({
+      kind: basename(path, '.md') as 'file' | 'directory' | 'symlink' | 'other',
+      mtimeMs: 1,
+    }),
+  })
+  expect(await scanNames(root, fileSystem)).toStrictEqual(['file.md'])
+})
+
 test('an aborted signal rejects with AbortError, before and during a scan that hangs', async () => {
   const root = await temporaryDirectory()
   await put(root, 'a.md')
