@@ -52,7 +52,7 @@ const nearlyOwnShape = fc.array(
       .tuple(
         fc.constantFrom('', '  ', '    ', '\t'),
         fc.constantFrom('name', 'description', 'type', 'node_type', 'title', 'other'),
-        fc.constantFrom(': ', ':', ':  ', ' : '),
+        fc.constantFrom(': ', ':', ':  ', ' : ', ': \t', ':\t'),
         fc.oneof(
           quoted,
           fc.constantFrom(
@@ -64,6 +64,9 @@ const nearlyOwnShape = fc.array(
             '"a"b',
             "'a'",
             '"a" ',
+            '"a"\t',
+            '"a"\r',
+            '\r"a"',
             '"\\x41"',
           ),
         ),

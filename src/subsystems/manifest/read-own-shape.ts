@@ -3,8 +3,8 @@
  *
  * Role: spares the YAML parser for the files that make up nearly every memory
  * folder. Pure. Accepts only lines whose YAML meaning is certain: double-quoted
- * strings that are also JSON, and bare lower-case words; everything else, a repeated
- * key included, is left to the next reader.
+ * strings that are also JSON, and bare lower-case words; everything else is left to the
+ * next reader. Of a repeated key the last counts, as there.
  */
 import type { RawMetadata } from './types.ts'
 
@@ -25,7 +25,7 @@ export function readOwnShape(lines: readonly string[]): RawMetadata | undefined 
       continue
     }
     const pair = readPair(line, values.has('metadata'))
-    if (pair === undefined || values.has(pair.key)) return undefined
+    if (pair === undefined) return undefined
     values.set(pair.key, pair.value)
   }
   if (values.size === 0) return undefined
@@ -44,7 +44,6 @@ function readPair(line: string, isNested: boolean): { key: string; value: string
 
 function readValue(text: string, isWordAllowed: boolean): string | undefined {
   if (isWordAllowed && WORD.test(text)) return text
-  if (!text.startsWith('"')) return undefined
   try {
     const value: unknown = JSON.parse(text)
     return typeof value === 'string' ? value : undefined

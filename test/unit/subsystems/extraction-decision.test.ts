@@ -159,7 +159,10 @@ describe('a direct memory write', () => {
   test('by a relative path needs an absolute working directory', () => {
     const write = snapshot(calls('m1', 'write', { file_path: 'x.md' }))
     expect(containsDirectMemoryWrite({ ...write, workingDirectory: ROOT })).toBe(true)
-    expect(containsDirectMemoryWrite({ ...write, workingDirectory: '.' })).toBe(false)
+    const here = { ...write, memoryRoot: process.cwd() }
+    expect(containsDirectMemoryWrite({ ...here, workingDirectory: 'sub' })).toBe(false)
+    const { workingDirectory: _none, ...placeless } = here
+    expect(containsDirectMemoryWrite(placeless)).toBe(false)
   })
 })
 

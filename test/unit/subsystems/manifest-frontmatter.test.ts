@@ -105,10 +105,15 @@ test('unquoted dates and digits are read as the text they are, or not at all', (
 test('block scalars, anchors and repeated keys give one line', () => {
   expect(read('description: |', '  line1', '  line2')).toStrictEqual({ description: 'line1 line2' })
   expect(read('t: &t shared', 'description: *t')).toStrictEqual({ description: 'shared' })
-  expect(read('description: old', 'description: new', 'type: user')).toStrictEqual({
-    description: 'new',
-    type: 'user',
-  })
+  const repeated = ['description: old', 'description: |', '  new', '  text', 'type: user']
+  expect(read(...repeated)).toStrictEqual({ description: 'new text', type: 'user' })
+})
+
+test('frontmatter with hundreds of marks is not given to the YAML parser', () => {
+  const marks = (count: number): string => `other: [${'a,'.repeat(count)}]`
+  const block = ['description: |', '  block', 'type: user']
+  expect(read(...block, marks(200))).toStrictEqual({ description: 'block', type: 'user' })
+  expect(read(...block, marks(400))).toStrictEqual({ type: 'user' })
 })
 
 test.each([
