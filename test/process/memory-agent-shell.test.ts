@@ -10,6 +10,17 @@ import { agentWorld, allowsCommand, decideCall } from '../support/memory-agent-w
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
+/** Runs a command as the host does: without an input, so that bash reads no start-up file. */
+function bash(command: string, cwd: string, env: NodeJS.ProcessEnv = process.env) {
+  return spawnSync('bash', ['-c', command], {
+    cwd,
+    env,
+    encoding: 'utf8',
+    timeout: 5000,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+}
+
 /** Prints the URL of every module that is resolved after it was registered. */
 const HOOKS = `import { writeSync } from 'node:fs'
 export async function resolve(specifier, context, next) {
@@ -70,11 +81,7 @@ test('every command that is meant to be usable works under bash and leaves nothi
   await writeFile(join(project, '部署.md'), '')
   const before = await readdir(project, { recursive: true })
   for (const command of ALLOWED_COMMANDS) {
-    const { status, signal, stderr } = spawnSync('bash', ['-c', command], {
-      cwd: project,
-      timeout: 5000,
-      encoding: 'utf8',
-    })
+    const { status, signal, stderr } = bash(command, project)
     // grep's 1 means that nothing was found.
     expect({ command, signal, stderr, found: (status ?? 2) < 2 }).toEqual({
       command,
@@ -91,7 +98,7 @@ test('rm removes the memory and leaves its neighbours', async () => {
   const { memory, project } = await agentWorld()
   const command = `rm -f "${memory}/a b.md" ${memory}/sub/a.md`
   expect(allowsCommand({ memory, project }, command)).toBe(true)
-  spawnSync('bash', ['-c', command], { cwd: project })
+  bash(command, project)
   expect(await readdir(memory)).toEqual(['.trash', 'MEMORY.md', 'a.md', 'b.md', 'link', 'sub'])
   expect(await readdir(join(memory, 'sub'))).toEqual([])
 })
@@ -106,7 +113,7 @@ test('a program of the project that is called like a command is not run', async 
   for (const PATH of [`.${delimiter}${process.env['PATH']}`, process.env['PATH'] ?? '']) {
     for (const command of commands) {
       const { allowed } = decideCall({ memory, project }, 'bash', { command }, { searchPath: PATH })
-      if (allowed) spawnSync('bash', ['-c', command], { cwd: project, env: { PATH } })
+      if (allowed) bash(command, project, { PATH })
     }
   }
   expect(await readdir(project)).not.toContain('PWNED')
@@ -125,7 +132,7 @@ test('under a home that is a link the agent writes and removes by either spellin
     await writeFile(file_path, 'x')
     const command = `rm ${file_path}`
     expect(allowsCommand(world, command)).toBe(true)
-    expect(spawnSync('bash', ['-c', command], { cwd: project }).status).toBe(0)
+    expect(bash(command, project).status).toBe(0)
   }
   expect(await readdir(join(memory, 'notes'))).toEqual([])
 })

@@ -56,7 +56,6 @@ export function readMemoryFileSync(path: string): MemoryFileRead {
   try {
     const found = fstatSync(file)
     if (!found.isFile()) throw failure('NOT_REGULAR_FILE', path)
-    if (found.size > MAX_READ_BYTES) throw failure('FILE_TOO_LARGE', path)
     return { content: readText(file, path), exists: true, mtimeMs: found.mtimeMs }
   } finally {
     closeSync(file)

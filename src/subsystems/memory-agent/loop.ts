@@ -138,7 +138,6 @@ async function runTurns({ input, controller }: Run): Promise<MemoryAgentLoopResu
     messages.push(message)
     if (calls.length === 0) return { messages, turns }
     messages.push(...(await runCalls({ input, controller }, calls)))
-    abortSignal.throwIfAborted()
     if (turns >= maxTurns) return { messages, turns }
   }
 }

@@ -146,7 +146,6 @@ export function isSafeMemoryMarkdown(input: MemoryPathInput): boolean {
  * @throws TypeError when one of the directories is not absolute.
  */
 export function isRemovableMemoryMarkdown(input: MemoryPathInput): boolean {
-  if (typeof input.filePath !== 'string' || !isAbsolute(input.filePath)) return false
   const place = locate(input)
   if (place === undefined || !isMarkdownName(place.segments.at(-1))) return false
   const names = place.segments.map(comparable)

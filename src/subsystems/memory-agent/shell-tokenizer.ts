@@ -37,7 +37,7 @@ export type Tokens = { tokens: readonly ShellToken[] } | { problem: string }
 /** Space and tab; every other white space outside quotes is refused. */
 const BLANK = /[ \t]+/uy
 const REDIRECTION = /2>(?:[ \t]*\/dev\/null|&1)(?=[ \t|]|$)/uy
-const PIPE = /\|(?![|&])/uy
+const PIPE = /\|/uy
 /** ASCII that means nothing to the shell, or any visible character beyond ASCII. */
 const PLAIN = /(?:[\w./=:,@%+-]|(?=[^\0-\x7f])[\p{L}\p{M}\p{N}\p{P}\p{S}])+/uy
 const GLOB = /[*?[\]]/uy

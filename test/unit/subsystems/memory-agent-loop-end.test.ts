@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import {
   runMemoryAgentLoop,
@@ -21,11 +22,12 @@ function endlessInput(more: Partial<MemoryAgentLoopInput> = {}): MemoryAgentLoop
   }
 }
 
-/** A promise that only the signal ends, and whether it did. */
-function untilAborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(new Error('ended by the signal')))
+/** Ends some rounds of the event loop after the signal was aborted, as real work would. */
+async function untilAborted(signal: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve) => {
+    signal.addEventListener('abort', () => resolve())
   })
+  for (let round = 0; round < 5; round += 1) await setImmediate()
 }
 
 describe('how a run of the memory agent ends early', () => {
@@ -60,9 +62,8 @@ describe('how a run of the memory agent ends early', () => {
     let othersEnded = false
     const executeTool: MemoryAgentLoopInput['executeTool'] = async ({ id }, { abortSignal }) => {
       if (id === '2') throw failure
-      await untilAborted(abortSignal).catch(() => {
-        othersEnded = true
-      })
+      await untilAborted(abortSignal)
+      othersEnded = true
       throw new Error('a later error')
     }
     await expect(runMemoryAgentLoop(endlessInput({ executeTool }))).rejects.toBe(failure)
@@ -123,7 +124,8 @@ describe('how a run of the memory agent ends early', () => {
       abortSignal: stop.signal,
       executeTool: async ({ id }, { abortSignal }) => {
         if (id === '2') queueMicrotask(() => stop.abort())
-        await untilAborted(abortSignal).catch(() => told.push(id))
+        await untilAborted(abortSignal)
+        told.push(id)
         return 'late'
       },
     })

@@ -108,13 +108,13 @@ describe('the loop of the memory agent', () => {
 
   it('shares no message with the model or the caller', async () => {
     const seen: string[] = []
-    const answer = call('1', 'read', { file_path: '/x' })
-    const toolCalls = [answer]
+    const answered = { file_path: '/x' }
+    const toolCalls = [call('1', 'read', answered)]
     const model = scripted((request, turn) => {
       seen.push(JSON.stringify(request.messages))
       for (const message of request.messages) message['content'] = 'changed by the model'
       request.messages.length = 0
-      answer.input = { file_path: '/changed' }
+      if (turn === 3) answered.file_path = 'changed by the model'
       return turn < 3 ? { text: 'again', toolCalls } : {}
     })
     const executeTool = ({ input: args }: MemoryAgentAllowedCall) => {

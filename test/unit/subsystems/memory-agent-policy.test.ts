@@ -45,7 +45,7 @@ describe('which tools the memory agent has', () => {
     }
     expect(decideCall(world, 'read', {}, { tools: [] }).reason).toContain('No such tool')
     expect(decideCall(world, 5 as unknown as string, {}).allowed).toBe(false)
-    expect(decideCall(world, '', {}, { tools: [''] }).allowed).toBe(false)
+    expect(decideCall(world, '', {}, { tools: [''] }).reason).toContain('No such tool')
     expect(denyUnavailableTool('x').reason).toBe('No such tool available: x')
   })
 
@@ -230,6 +230,16 @@ describe('which files the memory agent may write', () => {
     await symlink('sub', join(memory, 'inner'))
     const names = ['alias.md', 'dangling.md', 'inner/a.md', 'inner/new.md', 'inner/../a.md']
     expect(names.filter((name) => mayWrite(world, `${memory}/${name}`))).toEqual([])
+  })
+
+  it('refuses a path that leads elsewhere when it is normalised first', async () => {
+    const world = await agentWorld()
+    const base = dirname(world.project)
+    await symlink(join(world.memory, 'sub'), join(base, 'inside'))
+    await symlink(world.memory, join(base, 'hooks'))
+    expect(mayWrite(world, join(base, 'inside', 'x.md'))).toBe(true)
+    expect(mayWrite(world, `${base}/inside/../x.md`)).toBe(false)
+    expect(mayWrite(world, `${base}/inside/../hooks/x.md`)).toBe(false)
   })
 
   it('accepts both spellings when the home is a link, for writing and for rm', async () => {

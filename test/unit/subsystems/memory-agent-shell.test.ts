@@ -27,7 +27,15 @@ describe('the shell of the memory agent', () => {
   it('refuses a pattern that a file name starting with a dash could turn into an option', async () => {
     const world = await agentWorld()
     await writeFile(join(world.project, '-i'), '')
-    const refused = ['ls *', 'cat *.md', 'cat ?.md', 'cat [a]*', 'grep a *', 'grep -e -- *']
+    const refused = [
+      'ls *',
+      'cat *.md',
+      'cat ?.md',
+      'cat [a]*',
+      'grep a *',
+      'grep -e -- *',
+      'ls * -- f',
+    ]
     expect(refused.filter((command) => allowsCommand(world, command))).toEqual([])
     const safe = ['cat ./*.md', 'cat a*', 'ls -- *', 'grep a -- *', 'cat src/*']
     expect(safe.filter((command) => !allowsCommand(world, command))).toEqual([])
@@ -54,6 +62,7 @@ describe('the shell of the memory agent', () => {
       'cat sub/empty',
       'cat k*/self/environ',
       'cat [k]ernel/self/environ',
+      'cat [j-l]ernel/self/environ',
       'cat ?ernel/self/environ',
       'ls *',
       'cat s*/e*',
@@ -150,6 +159,7 @@ describe('the shell of the memory agent', () => {
     const reasonOf = (command: string) => decideCall(world, 'bash', { command }).reason ?? ''
     expect(reasonOf('sed -n 1p f')).toContain('sed is not one of the commands')
     expect(reasonOf('tail -f f')).toContain('tail -f')
+    expect(reasonOf('ls\nls')).toContain('single line')
     expect(reasonOf('find . -delete')).toContain('find -delete')
     expect(reasonOf('grep -r --include=*.ts a .')).toContain('put --include=*.ts in single quotes')
     expect(reasonOf('cat ~/f')).toContain('whole path')
