@@ -68,7 +68,7 @@ export function frontmatterLines(text: string): string[] | undefined {
 }
 
 /**
- * Reads the shape that we write: known keys, each once, quoted or a bare type.
+ * Reads the shape that we write: known keys, quoted values or a bare word for a type.
  * @param lines - lines between the fences.
  * @returns the header, `undefined` when any line has another shape.
  */
@@ -84,15 +84,12 @@ export function readWrittenShape(lines: readonly string[]): MemoryHeader | undef
     const match = QUOTED_LINE.exec(line) ?? PLAIN_LINE.exec(line)
     const key = match?.[1]?.trim()
     const raw = match?.[2]
-    if (key === undefined || raw === undefined || key in header) return undefined
+    if (key === undefined || raw === undefined) return undefined
     if (line.startsWith('  ') !== isInMetadata) return undefined
     const value = raw.startsWith('"') ? parseJsonString(raw) : raw
     if (value === undefined) return undefined
     header[key] = value
   }
-  if (header['node_type'] !== undefined && header['node_type'] !== 'memory') return undefined
-  if (header['type'] !== undefined && asType(header['type']) === undefined) return undefined
-  if (isInMetadata && header['type'] === undefined) return undefined
   return toHeader((field) => header[field])
 }
 

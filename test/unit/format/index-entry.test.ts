@@ -168,6 +168,10 @@ describe('what counts as an entry', () => {
     expect(names(text.join('\n'))).toStrictEqual(['a.md', 'c.md', 'f.md'])
   })
 
+  it('stays hidden behind a fence with words after it', () => {
+    expect(names('```\n``` js\n- [a](a.md)\n```\n- [b](b.md)')).toStrictEqual(['b.md'])
+  })
+
   it('is nothing in an HTML comment', () => {
     const text = [
       '<!-- one line --> - [x](x.md)',

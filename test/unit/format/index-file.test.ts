@@ -80,6 +80,7 @@ describe('writing entries', () => {
         `${text.slice(0, at)}- [a](a.md)\n${text.slice(at)}`,
       )
     }
+    expect(upsertIndexEntry('  ```\ncode', entry('a.md'))).toBe('-   [a](a.md)\n  ```\ncode')
     expect(upsertIndexEntry('- [b](b.md)\n  ```\n  open in an item', entry('a.md'))).toBe(
       '- [b](b.md)\n  ```\n  open in an item\n- [a](a.md)\n',
     )
@@ -133,6 +134,14 @@ describe('taking entries out', () => {
   it('keeps a nested entry of another file', () => {
     expect(removeIndexEntry('- [A](a.md)\n  x\n  - [B](b.md)\n', 'a.md').text).toBe(
       '  - [B](b.md)\n',
+    )
+  })
+
+  it('keeps a plain list item and what belongs to it', () => {
+    const rest = '- plain\n  detail\n'
+    expect(removeIndexEntry(`- [A](a.md)\n${rest}`, 'a.md').text).toBe(rest)
+    expect(removeIndexEntry(`   - [A](a.md)\n  \`\`\`\n${rest}`, 'a.md').text).toBe(
+      `  \`\`\`\n${rest}`,
     )
   })
 

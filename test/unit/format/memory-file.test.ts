@@ -181,6 +181,10 @@ describe('reading a header', () => {
   it('survives duplicate keys, bombs, deep nesting and values that are no text', () => {
     expect(read('description: one', 'description: two').description).toBe('two')
     expect(read('description: one', 'x: "a" b', 'description: two').description).toBe('two')
+    const folded = ['description: >', '  folded']
+    expect(read('x: 1', 'x: 2', ...folded).description).toBe('folded\n')
+    expect(read(`x: ${'['.repeat(60)}${']'.repeat(60)}`, ...folded).description).toBe('folded\n')
+    expect(read(`x: ${'['.repeat(70)}${']'.repeat(70)}`, ...folded)).toStrictEqual({})
     const bomb = ['a: &a [x,x]', ...Array.from({ length: 20 }, (_, i) => `b${i}: &b${i} [*a,*a]`)]
     expect(read(...bomb, 'description: *t')).toStrictEqual({})
     expect(read('t: &t text', 'description: *t').description).toBe('text')
