@@ -92,11 +92,11 @@ The memories lie in $DSH_HOME (default ~/.dsh). Run ${command} where for the exa
 
   whySession: {
     shown: (shown: number, total: number) =>
-      `The model of this session was given ${shown} of ${plural(total, 'entry', 'entries')} of the index.`,
-    absent: 'The model of this session was given no memories: there was no index when it was read.',
-    none: 'The model of this session was given no memories: it works as a sub-agent.',
-    inherited: 'This sub-agent was given what its parent session was given.',
-    unreadable: 'The model of this session was given no memories: the index could not be read.',
+      `The model of this session is given ${shown} of ${plural(total, 'entry', 'entries')} of the index.`,
+    absent: 'The model of this session is given no memories: there was no index when it was read.',
+    none: 'The model of this session is given no memories: it works as a sub-agent.',
+    inherited: 'This sub-agent is given what its parent session was given.',
+    unreadable: 'The model of this session is given no memories: the index could not be read.',
   },
   whyNew: {
     shown: (shown: number, total: number) =>
