@@ -46,13 +46,10 @@ function plainText(text: string): string {
     .trim()
 }
 
-/** Whether a session was given every line of the index as it stands in the file. */
+/** Whether a session was given every line of the index as it stands in the file, at least one. */
 export function isWhole(index: InjectedIndex): boolean {
-  return (
-    index.kind === 'shown' &&
-    !index.view.isTruncated &&
-    index.view.text === plainText(index.indexText)
-  )
+  if (index.kind !== 'shown' || index.view.text === '') return false
+  return index.view.text === plainText(index.indexText)
 }
 
 /**

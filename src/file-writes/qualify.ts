@@ -6,7 +6,7 @@
  * stands there is a regular file of one name or nothing. Everything else is
  * left to the sandbox. Asked once more right before a file is written.
  */
-import { basename, dirname, isAbsolute, join, normalize } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { errnoOf } from '../errors.ts'
 import { MEMORY_INDEX_FILE_NAME } from '../format/limits.ts'
 import { localFileSystem } from '../store/file-system.ts'
@@ -58,7 +58,7 @@ export async function qualifyPath(
   root: string,
   allowsIndex: boolean,
 ): Promise<MemoryFile | undefined> {
-  if (!isAbsolute(path) || path.includes('\0') || normalize(path) !== path) return undefined
+  if (resolve(path) !== path) return undefined
   const fileName = basename(path)
   const isIndex = fileName === MEMORY_INDEX_FILE_NAME
   if (isIndex ? !allowsIndex : !isSafeMemoryFileName(fileName)) return undefined
