@@ -67,6 +67,11 @@ function isIn(text: string, { whole, pieces }: Term): boolean {
   return pieces.length > 0 && pieces.every((piece) => text.includes(piece))
 }
 
+/** Whether a text has at least a piece of a term. */
+function touches(text: string, { whole, pieces }: Term): boolean {
+  return text.includes(whole) || pieces.some((piece) => text.includes(piece))
+}
+
 /** Where a term begins in a line that was not normalised; -1 when it is found only in the other form. */
 function positionIn(line: string, { whole, pieces }: Term): number {
   const lower = line.toLowerCase()
@@ -86,8 +91,7 @@ function bestLine(text: string, terms: readonly Term[]): string {
   })
   const most = counts.reduce((one, other) => Math.max(one, other), 0)
   if (most > 0) return lines[counts.indexOf(most)] ?? ''
-  const pieces = terms.flatMap((term) => term.pieces)
-  return lines.find((line) => pieces.some((piece) => normalized(line).includes(piece))) ?? ''
+  return lines.find((line) => terms.some((term) => touches(normalized(line), term))) ?? ''
 }
 
 function excerptOf(text: string, terms: readonly Term[]): string {
@@ -120,10 +124,9 @@ export function searchFor(
     let score = 0
     const matched: MatchedPart[] = []
     for (const { part, text } of parts) {
-      const count = terms.filter((term) => isIn(text, term)).length
-      if (count === 0) continue
+      if (!terms.some((term) => touches(text, term))) continue
       matched.push(part)
-      score += count * WEIGHTS[part]
+      score += terms.filter((term) => isIn(text, term)).length * WEIGHTS[part]
     }
     const source = matched.includes('body') ? memory.body : memory.description || memory.title
     return { score, matched, excerpt: excerptOf(source, terms) }

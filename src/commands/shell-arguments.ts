@@ -45,6 +45,7 @@ const OPTIONS = {
   from: { type: 'string' },
   folder: { type: 'string' },
   apply: { type: 'boolean' },
+  output: { type: 'string', short: 'o' },
   format: { type: 'string' },
   force: { type: 'boolean' },
 } as const
@@ -69,7 +70,7 @@ const OWN: Readonly<Record<ShellVerb['verb'], readonly (keyof typeof OPTIONS)[]>
   doctor: [],
   where: [],
   import: ['from', 'folder', 'apply'],
-  export: ['format', 'force'],
+  export: ['output', 'format', 'force'],
 }
 
 /** A usage error on its way out of the parser; never leaves this module. */
@@ -130,11 +131,13 @@ function parseTask(verb: ShellVerb['verb'], words: string[], values: Values): Sh
         apply: values.apply === true,
       }
     case 'export':
-      noMore(verb, words, 1)
+      noMore(verb, words, 0)
+      if (values.output === '')
+        throw new UsageError('--output needs a file, or - for the standard output')
       return {
         verb,
-        file: words[0],
-        format: exportFormat(values, words[0]),
+        file: values.output,
+        format: exportFormat(values, values.output),
         force: values.force === true,
       }
     default:

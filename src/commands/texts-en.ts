@@ -41,7 +41,7 @@ export const ENGLISH = {
   shellUsage: (command: string) => `  import --from zcode|claude-code [--folder DIR] [--apply]
                     copy the memories of this project from another program;
                     without --apply only a preview
-  export [FILE] [--format markdown|json] [--force]
+  export [--output FILE] [--format markdown|json] [--force]
                     write all memories into one file, - for the standard output
 
 Options: --project DIR (default: the current directory), --json, --help, --version

@@ -20,7 +20,7 @@ export const CHINESE: Texts = {
   where             各个目录和文件的位置`,
   shellUsage: (command) => `  import --from zcode|claude-code [--folder DIR] [--apply]
                     从其他程序复制本项目的记忆；不加 --apply 时只预览
-  export [FILE] [--format markdown|json] [--force]
+  export [--output FILE] [--format markdown|json] [--force]
                     把全部记忆写入一个文件，- 表示标准输出
 
 选项：--project DIR（默认为当前目录）、--json、--help、--version
