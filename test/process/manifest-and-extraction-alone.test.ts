@@ -129,3 +129,18 @@ test('the extraction example prints one line with its two decisions', async () =
     second: { decision: 'skip', messageCount: 0, reason: 'no-user-prose' },
   })
 })
+
+test('after a shutdown that waited no timer keeps the process', async () => {
+  const code = `
+    import { createMemoryExtractionScheduler } from 'dsh-zcode-project-memory/subsystems/extraction'
+    const scheduler = createMemoryExtractionScheduler(({ abortSignal }) => new Promise((resolve) => {
+      abortSignal.addEventListener('abort', () => setImmediate(resolve, 'aborted'))
+      setImmediate(() => void scheduler.shutdown())
+    }))
+    scheduler.schedule({ boundaryMessageId: 'm', durableMessages: [
+      { info: { id: 'm', role: 'user' }, parts: [{ type: 'text', text: 'three words here' }] }] })
+    await scheduler.drain()
+    await scheduler.shutdown()
+    console.log(process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length)`
+  expect(await node('--input-type=module', '-e', code)).toBe('0\n')
+})

@@ -116,6 +116,7 @@ describe('a direct memory write', () => {
     ['write', { file_path: '/work/p/src/x.ts' }],
     ['write', { file_path: 'src/x.ts' }],
     ['write', { file_path: ROOT }],
+    ['write', { file_path: `${ROOT}/..` }],
     ['write', { file_path: `${ROOT}/../x.md` }],
     ['write', { file_path: '' }],
     ['write', { file_path: 7 }],

@@ -217,6 +217,7 @@ test('shutdown aborts the run, drops what waits and moves the cursor no more', a
   await scheduler.shutdown()
   await scheduler.drain()
   scheduler.schedule(upTo(5))
+  expect(scheduler.hasPendingWork()).toBe(false)
   scheduler.schedule(Promise.reject(new Error('after the end')))
   await scheduler.drain()
   expect(runs).toHaveLength(1)
@@ -278,6 +279,34 @@ test('shutdown ends the wait for a promised snapshot at once, whatever becomes o
   broken.reject(new Error('too late'))
   await late.promise
   expect(runs).toHaveLength(0)
+})
+
+test('shutdown drops a waiting snapshot that never comes', async () => {
+  const { execute, started } = controlled()
+  const scheduler = createMemoryExtractionScheduler(execute)
+  scheduler.schedule(upTo(1))
+  const run = await started(1)
+  scheduler.schedule(new Promise(() => undefined))
+  const closed = scheduler.shutdown()
+  run.resolve('aborted')
+  await closed
+  expect(scheduler.hasPendingWork()).toBe(false)
+})
+
+test('no run starts after shutdown, at whichever moment it comes', async () => {
+  for (let moment = 0; moment < 12; moment += 1) {
+    let isShut = false
+    const late: boolean[] = []
+    const scheduler = createMemoryExtractionScheduler(() => {
+      late.push(isShut)
+      return 'success'
+    })
+    scheduler.schedule(upTo(1))
+    for (let tick = 0; tick < moment; tick += 1) await Promise.resolve()
+    isShut = true
+    await scheduler.shutdown()
+    expect(late).not.toContain(true)
+  }
 })
 
 test('shutdown without work, and from an abort listener, resolves too', async () => {
