@@ -114,8 +114,7 @@ export function viewIndex(text: string, options: IndexViewOptions): IndexView {
 
 /** @returns whether a cut text still has an entry's link, if not all of its hook. */
 function isWhole(kept: string, entry: RawIndexEntry): boolean {
-  if (entry.end <= kept.length) return true
-  return entry.targetEnd < kept.length && scanIndex(kept.slice(entry.start)).entries.length > 0
+  return entry.end <= kept.length || scanIndex(kept.slice(entry.start)).entries.length > 0
 }
 
 function toView(

@@ -166,6 +166,9 @@ describe('taking entries out', () => {
   it('puts an entry at the end when the one before it is gone', () => {
     const removed = { line: '- [B](b.md)', after: 'a.md' }
     expect(restoreIndexEntry('- [C](c.md)', removed)).toBe('- [C](c.md)\n- [B](b.md)\n')
+    const nested = { line: '  - [B](b.md)\n    more\n', after: 'a.md' }
+    expect(restoreIndexEntry('- ```\n', nested)).toBe('- ```\n- [B](b.md)\n    more\n')
+    expect(restoreIndexEntry('  ```\n', nested)).toBe('-   [B](b.md)\n    more\n  ```\n')
     expect(restoreIndexEntry('', { line: '- [B](b.md)', after: undefined })).toBe('- [B](b.md)\n')
   })
 })

@@ -216,6 +216,19 @@ describe('the injected index', () => {
     expect([...view.shownFileNames]).toStrictEqual(['m0.md'])
   })
 
+  it('shows no byte order mark from the middle of joined files', () => {
+    expect(viewIndex('- [A](a.md)\n\ufeff- [B](b.md)\ufeff\n', recent)).toMatchObject({
+      text: '- [A](a.md)\n- [B](b.md)',
+      entryCount: 2,
+    })
+  })
+
+  it('counts an entry that was cut only when its link is whole', () => {
+    const cut = (characterLimit: number) =>
+      viewIndex(`- [A](a.md) — ${'x'.repeat(90)}`, { ...head, characterLimit }).shownCount
+    expect([cut(10), cut(11), cut(30)]).toStrictEqual([0, 1, 1])
+  })
+
   it('replaces lone surrogates and keeps the rest', () => {
     expect(viewIndex('- [A](a.md) — \ud83d!', recent).text).toBe('- [A](a.md) — \ufffd!')
   })
