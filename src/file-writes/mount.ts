@@ -52,32 +52,52 @@ export function mountFileWrites(ctx: Context, options: FileWritesOptions): void 
       answer,
     )
   }
+  const orUndefined = withoutFailing(ctx)
   ctx.on('tools/execute', async (call, next) => {
-    if (!mayNameMemory(call, options)) return next()
+    if (!mayNameMemory(call)) return next()
+    if ((await orUndefined(() => namesOwnMemory(call, options))) !== true) return next()
     const isEscalated = Object.hasOwn(call.arguments as object, 'sandbox_permissions')
     const refused = isEscalated ? undefined : await next()
     if (refused !== undefined && !isRefused(refused)) return refused
-    const host = byHandHost(ctx, options, granted)
-    const { changeByHand } = await import('./by-hand.ts')
-    const result = host === undefined ? undefined : await changeByHand(host, call, refused)
+    const result = await orUndefined(async () => {
+      const host = byHandHost(ctx, options, granted)
+      if (host === undefined) return undefined
+      const { changeByHand } = await import('./by-hand.ts')
+      return changeByHand(host, call, refused)
+    })
     return result ?? refused ?? next()
   })
   observeInjectedIndexes(ctx, options)
 }
 
+/** An unforeseen error of ours must not fail a tool call: it stays as the host left it. */
+function withoutFailing(ctx: Context) {
+  return async <T>(step: () => T | Promise<T>): Promise<T | undefined> => {
+    try {
+      return await step()
+    } catch (error) {
+      ctx.logger.warn('project memory: a change by hand was not looked at: %o', error)
+      return undefined
+    }
+  }
+}
+
+/** @returns the argument that may name a memory file, `''` without one. */
+function nameInArguments({ arguments: args, name }: ToolDispatchExecution): string {
+  const { command, file_path: path } = (args ?? {}) as { command?: unknown; file_path?: unknown }
+  if (name === 'write' || name === 'edit') return typeof path === 'string' ? path : ''
+  return name === 'bash' && typeof command === 'string' && PLAIN_RM.test(command) ? command : ''
+}
+
 /** Whether a call may be about a memory file; few others get this far. */
-function mayNameMemory(
-  { agent, arguments: args, name }: ToolDispatchExecution,
-  { callerOf }: FileWritesOptions,
-): boolean {
-  if (agent === undefined || typeof args !== 'object' || args === null) return false
-  let text: unknown
-  if (name === 'write' || name === 'edit') text = 'file_path' in args ? args.file_path : undefined
-  else if (name === 'bash') text = 'command' in args ? args.command : undefined
-  if (typeof text !== 'string' || !text.includes('.md')) return false
-  if (name === 'bash' && !PLAIN_RM.test(text)) return false
-  const { project } = callerOf(agent)
-  return project !== undefined && text.includes(ownPart(project))
+function mayNameMemory(call: ToolDispatchExecution): boolean {
+  return call.agent !== undefined && nameInArguments(call).includes('.md')
+}
+
+/** Whether it names the memory directory of its own session. */
+function namesOwnMemory(call: ToolDispatchExecution, { callerOf }: FileWritesOptions): boolean {
+  const { project } = callerOf(call.agent)
+  return project !== undefined && nameInArguments(call).includes(ownPart(project))
 }
 
 /** The part of the directory's path that is the same in every spelling: no link may stand in it. */
