@@ -130,6 +130,6 @@ export async function repairMemory(
   const stale = findings.filter(
     ({ code, path }) => code === 'stale-lock' && path === context.lockPath,
   )
-  const { value } = await runLocked(context, (lock) => attemptRepair(context, lock, wanted))
-  return [...stale, ...value]
+  const mended = await runLocked(context, (lock) => attemptRepair(context, lock, wanted))
+  return [...stale, ...mended]
 }

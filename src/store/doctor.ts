@@ -17,7 +17,7 @@ import { isSafeMemoryFileName } from './paths.ts'
 import { MEMORY_READ_MAX_BYTES, readStableBytes } from './stable-read.ts'
 import { isTemporaryName } from './temporary-name.ts'
 import type { TrashItem } from './trash.ts'
-import { TRASH_DIRECTORY_NAME, listTrash, readTrashedBytes } from './trash.ts'
+import { listTrash, readTrashedBytes, trashDirectory } from './trash.ts'
 
 /**
  * Closed set of findings.
@@ -66,7 +66,8 @@ interface Survey {
   context: StoreContext
   index: IndexVersion | undefined
   indexProblem: string | undefined
-  files: Map<string, Stats>
+  /** Files by name, with the reason for those that cannot be looked at. */
+  files: Map<string, Stats | string>
   temporary: string[]
   trash: TrashItem[]
 }
@@ -91,11 +92,17 @@ async function survey(context: StoreContext): Promise<Survey> {
   } catch (error) {
     found.indexProblem = reasonOf(error)
   }
+  const trash = trashDirectory(context)
+  const trashNames = await fileSystem.readdir(trash).catch(() => [])
+  found.temporary.push(...trashNames.filter(isTemporaryName).map((name) => join(trash, name)))
   for (const name of (await fileSystem.readdir(paths.root)).sort()) {
     if (isTemporaryName(name)) found.temporary.push(join(paths.root, name))
     if (!isSafeMemoryFileName(name)) continue
-    const stats = await fileSystem.lstat(join(paths.root, name)).catch(() => undefined)
-    if (stats !== undefined) found.files.set(name, stats)
+    try {
+      found.files.set(name, await fileSystem.lstat(join(paths.root, name)))
+    } catch (error) {
+      if (errnoOf(error) !== 'ENOENT') found.files.set(name, reasonOf(error))
+    }
   }
   return found
 }
@@ -108,9 +115,10 @@ async function isTrashTwin({ context, trash }: Survey, fileName: string): Promis
   return file !== undefined && file.bytes.equals(await readTrashedBytes(item, context))
 }
 
-function unreadableFile(path: string, stats: Stats): Finding | undefined {
+function unreadableFile(path: string, stats: Stats | string): Finding | undefined {
   let reason: string | undefined
-  if (stats.isSymbolicLink()) reason = 'is a symbolic link, which is not followed'
+  if (typeof stats === 'string') reason = stats
+  else if (stats.isSymbolicLink()) reason = 'is a symbolic link, which is not followed'
   else if (!stats.isFile()) reason = 'is not a regular file'
   else if (stats.size > MEMORY_READ_MAX_BYTES) {
     reason = `has ${stats.size} bytes, more than the ${MEMORY_READ_MAX_BYTES} that are read`
@@ -213,11 +221,10 @@ async function lockFindings({ fileSystem, lockPath, lockTimes }: StoreContext): 
 async function permissionFindings({ context, files }: Survey): Promise<Finding[]> {
   if (process.platform === 'win32') return []
   const { fileSystem, paths } = context
-  const trash = join(paths.root, TRASH_DIRECTORY_NAME)
   const checked = [
     paths.root,
     paths.indexFilePath,
-    trash,
+    trashDirectory(context),
     ...[...files.keys()].map((name) => join(paths.root, name)),
   ]
   const findings: Finding[] = []

@@ -1,34 +1,28 @@
 /**
- * Forgetting a memory and having it back.
+ * Forgetting a memory.
  *
  * Role: one transaction in an order that a crash cannot confuse: a copy in the
  * trash, then the index without the entry, then the file. A file with a twin in
- * the trash and no entry is a forget to finish. Undo goes the other way and
- * never overwrites.
+ * the trash and no entry is a forget to finish. A purge has no copy and takes the
+ * file first, so that a crash cannot look like a save to finish. Having it back
+ * is the business of `undo.ts`.
  */
+import { dirname } from 'node:path'
 import { MemoryError } from '../errors.ts'
 import type { RemovedIndexEntry } from '../format/index-file.ts'
-import {
-  findIndexEntries,
-  removeIndexEntry,
-  restoreIndexEntry,
-  upsertIndexEntries,
-  utf8BytesCodec,
-} from '../format/index-file.ts'
-import { readMemoryHeader } from '../format/memory-file.ts'
+import { removeIndexEntry, restoreIndexEntry, utf8BytesCodec } from '../format/index-file.ts'
 import { writeFileAtomic } from './atomic-write.ts'
 import type { StoreContext } from './context.ts'
 import { checkDirectories, syncDirectory, writeError } from './directories.ts'
-import { memoryFilePath } from './file-name.ts'
 import { publishIndex, readIndexVersion } from './index-bytes.ts'
 import type { LocatedMemory, MemoryReference } from './locate.ts'
 import { locateMemory } from './locate.ts'
 import type { Attempt } from './locked-change.ts'
 import { RETRY, runLocked } from './locked-change.ts'
 import type { Lock } from './lock.ts'
-import { readStableBytes } from './stable-read.ts'
-import type { TrashItem } from './trash.ts'
-import { keptUntilMs, listTrash, pruneTrash, readTrashedBytes, writeTrash } from './trash.ts'
+import { withOutcome } from './rollback.ts'
+import { keptUntilMs, listTrash, pruneTrash, writeTrash } from './trash.ts'
+import { unconfirmedError } from './unconfirmed.ts'
 
 /** A request to forget. */
 export interface ForgetRequest extends MemoryReference {
@@ -47,27 +41,25 @@ export interface ForgottenMemory {
   trashPath: string | undefined
 }
 
-/** A memory that was had back. */
-export interface RestoredMemory {
-  fileName: string
-  filePath: string
-  title: string
-}
-
-async function assertMemoryExists(context: StoreContext): Promise<void> {
+/** @throws MemoryError `NOT_FOUND` when the project has no memory directory. */
+export async function assertMemoryExists(context: StoreContext): Promise<void> {
   if (await checkDirectories(context.paths.root, context.fileSystem)) return
   throw new MemoryError('NOT_FOUND', `there is no memory yet in ${context.paths.root}`, {
     path: context.paths.root,
   })
 }
 
-/** Remove a file that may be gone already; durable when the promise resolves. */
-async function removeFile(path: string, context: StoreContext): Promise<void> {
-  try {
-    await context.fileSystem.rm(path, { force: true })
-    await syncDirectory(context.paths.root, context.fileSystem)
-  } catch (error) {
-    throw writeError(path, error)
+/** The first error of several steps that are all carried out. */
+class FirstError {
+  error: unknown
+
+  /** Run a step; its error is kept and not thrown. */
+  async during(path: string, step: () => Promise<void>): Promise<void> {
+    try {
+      await step()
+    } catch (cause) {
+      this.error ??= writeError(path, cause)
+    }
   }
 }
 
@@ -76,6 +68,8 @@ class Forgetting {
   readonly #request: ForgetRequest
   #copy: { path: string; trashedMs: number } | undefined
   #removed: RemovedIndexEntry | undefined
+  /** What could not be flushed or tidied once the index without the entry was visible. */
+  readonly #doubt = new FirstError()
 
   constructor(context: StoreContext, request: ForgetRequest) {
     this.#context = context
@@ -83,31 +77,28 @@ class Forgetting {
   }
 
   async attempt(lock: Lock): Promise<Attempt<ForgottenMemory>> {
-    await this.#dropCopy()
     const index = await readIndexVersion(this.#context)
     const memory = await locateMemory(this.#context, this.#request, index.text)
     const { text, removed } = removeIndexEntry(index.text, memory.fileName, utf8BytesCodec)
-    this.#removed = removed[0]
+    this.#removed = removed[0] ?? this.#removed
+    const publish = (): Promise<boolean> =>
+      text === index.text ? lock.isHeld() : publishIndex(this.#context, lock, index, text)
     const isDone =
       this.#request.purge === true
-        ? await this.#purge(memory, () => this.#publish(lock, index, text), lock)
-        : await this.#moveToTrash(memory, () => this.#publish(lock, index, text), lock)
+        ? await this.#purge(memory, publish, lock)
+        : await this.#moveToTrash(memory, publish, lock)
     if (!isDone) return RETRY
-    await this.#tidy(memory.fileName)
     const { fileName, title } = memory
+    if (this.#doubt.error !== undefined) {
+      throw unconfirmedError('forgotten', memory.filePath, this.#doubt.error)
+    }
     const undoUntilMs = this.#copy === undefined ? undefined : keptUntilMs(this.#copy.trashedMs)
     return { isDone: true, value: { fileName, title, undoUntilMs, trashPath: this.#copy?.path } }
   }
 
-  async #publish(
-    lock: Lock,
-    index: Awaited<ReturnType<typeof readIndexVersion>>,
-    text: string,
-  ): Promise<boolean> {
-    if (text === index.text) return lock.isHeld()
-    if (!(await publishIndex(this.#context, lock, index, text))) return false
-    await syncDirectory(this.#context.paths.root, this.#context.fileSystem)
-    return true
+  #sync(): Promise<void> {
+    const { fileSystem, paths } = this.#context
+    return this.#doubt.during(paths.root, () => syncDirectory(paths.root, fileSystem))
   }
 
   /** Copy, line, file. @returns `false` when the lock was lost. */
@@ -117,38 +108,78 @@ class Forgetting {
     lock: Lock,
   ): Promise<boolean> {
     await this.#copyToTrash(memory)
+    let isUnlisted = false
     try {
-      if (!(await publish())) return false
-      await this.#removeMemoryFile(memory, lock)
-      return true
-    } catch (error) {
-      await this.#dropCopy()
-      throw error
+      isUnlisted = await publish()
+    } finally {
+      if (!isUnlisted) await this.#dropCopy()
     }
+    if (!isUnlisted) return false
+    await this.#sync()
+    if (memory.file !== undefined) {
+      // The file may by now be another writer's new version.
+      if (!(await lock.isHeld())) return this.#startOver()
+      await this.#removeFile(memory, lock)
+      await this.#sync()
+    }
+    await pruneTrash(this.#context, Date.now())
+    return true
   }
 
-  /**
-   * File, then line: without a copy, a crash in between must not look like a
-   * save to finish. @returns `false` when the lock was lost.
-   */
+  async #startOver(): Promise<false> {
+    await this.#dropCopy()
+    return false
+  }
+
+  /** File, then line. @returns `false` when the lock was lost. */
   async #purge(
-    { file, filePath }: LocatedMemory,
+    memory: LocatedMemory,
     publish: () => Promise<boolean>,
     lock: Lock,
   ): Promise<boolean> {
     if (!(await lock.isHeld())) return false
-    if (file !== undefined) await removeFile(filePath, this.#context)
+    const { filePath } = memory
+    if (memory.file !== undefined) {
+      await this.#unlink(filePath)
+      await this.#sync()
+    }
     try {
-      return await publish()
+      if (!(await publish())) return false
     } catch (error) {
-      if (file !== undefined) {
-        await writeFileAtomic(filePath, file.bytes, undefined, this.#context.fileSystem)
-      }
-      throw error
+      throw await this.#restoreFile(memory, error)
+    }
+    await this.#sync()
+    await pruneTrash(this.#context, Date.now())
+    await this.#doubt.during(filePath, () => this.#purgeCopies(memory.fileName))
+    return true
+  }
+
+  async #unlink(path: string): Promise<void> {
+    try {
+      await this.#context.fileSystem.rm(path, { force: true })
+    } catch (error) {
+      throw writeError(path, error)
+    }
+  }
+
+  /** @returns the error of a purge that stopped between file and line, with what became of the file. */
+  async #restoreFile({ file, filePath }: LocatedMemory, error: unknown): Promise<unknown> {
+    const { fileSystem, paths } = this.#context
+    const reported = writeError(paths.root, error)
+    if (file === undefined || !(reported instanceof Error)) return reported
+    try {
+      await writeFileAtomic(filePath, file.bytes, undefined, fileSystem)
+      const seconds = file.mtimeMs / 1000
+      await fileSystem.chmod(filePath, file.mode).catch(() => undefined)
+      await fileSystem.utimes(filePath, seconds, seconds).catch(() => undefined)
+      return withOutcome(reported, 'the memory is as before')
+    } catch {
+      return withOutcome(reported, `${filePath} was removed; forget it again to finish`)
     }
   }
 
   async #copyToTrash({ file, fileName, title }: LocatedMemory): Promise<void> {
+    this.#copy = undefined
     if (file === undefined) return
     const trashedMs = Date.now()
     const record = {
@@ -162,37 +193,46 @@ class Forgetting {
     this.#copy = { path, trashedMs }
   }
 
+  /** A copy of a memory that is still there would look like a forget to finish. */
   async #dropCopy(): Promise<void> {
-    if (this.#copy !== undefined)
-      await removeFile(this.#copy.path, this.#context).catch(() => undefined)
+    if (this.#copy === undefined) return
+    const { path } = this.#copy
     this.#copy = undefined
+    await this.#context.fileSystem.rm(path, { force: true }).catch(() => undefined)
   }
 
-  /** Unlink the file; when that fails the entry is put back, so that the memory is whole again. */
-  async #removeMemoryFile({ file, filePath }: LocatedMemory, lock: Lock): Promise<void> {
-    if (file === undefined) return
+  /** Remove the file; when that fails the entry is put back, so that the memory is whole again. */
+  async #removeFile({ filePath }: LocatedMemory, lock: Lock): Promise<void> {
     try {
-      await removeFile(filePath, this.#context)
+      await this.#unlink(filePath)
     } catch (error) {
-      if (this.#removed !== undefined)
-        await this.#putEntryBack(this.#removed, lock).catch(() => undefined)
-      throw error
+      if (!(error instanceof Error)) throw error
+      if (await this.#putEntryBack(lock).catch(() => false)) {
+        await this.#dropCopy()
+        throw withOutcome(error, 'the memory is as before')
+      }
+      throw withOutcome(error, 'its index line is gone, its copy is in the trash')
     }
   }
 
-  async #putEntryBack(removed: RemovedIndexEntry, lock: Lock): Promise<void> {
+  /** @returns whether the entry is durably there again. */
+  async #putEntryBack(lock: Lock): Promise<boolean> {
+    if (this.#removed === undefined) return true
+    const { fileSystem, paths } = this.#context
     const index = await readIndexVersion(this.#context)
-    const text = restoreIndexEntry(index.text, removed, utf8BytesCodec)
-    await publishIndex(this.#context, lock, index, text)
-    await syncDirectory(this.#context.paths.root, this.#context.fileSystem)
+    const text = restoreIndexEntry(index.text, this.#removed, utf8BytesCodec)
+    if (!(await publishIndex(this.#context, lock, index, text))) return false
+    await syncDirectory(paths.root, fileSystem)
+    return true
   }
 
-  /** Old trash goes; with `purge` also every copy of this memory. */
-  async #tidy(fileName: string): Promise<void> {
-    await pruneTrash(this.#context, Date.now())
-    if (this.#request.purge !== true) return
-    for (const { path, record } of await listTrash(this.#context)) {
-      if (record.fileName === fileName) await removeFile(path, this.#context)
+  /** Remove every copy of a memory. */
+  async #purgeCopies(fileName: string): Promise<void> {
+    const { fileSystem } = this.#context
+    const items = await listTrash(this.#context, 'all')
+    for (const { path } of items.filter(({ record }) => record.fileName === fileName)) {
+      await this.#unlink(path)
+      await syncDirectory(dirname(path), fileSystem)
     }
   }
 }
@@ -200,8 +240,9 @@ class Forgetting {
 /**
  * Forget a memory: no file, no line, a copy in the trash unless `purge`.
  * Durable when the promise resolves.
- * @throws MemoryError `NOT_FOUND` with the closest names, or why the disk or the lock refused: the
- *   memory is then as before, or doctor names what is left to finish.
+ * @throws MemoryError `NOT_FOUND` with the closest names, or why the disk or the lock refused; the
+ *   memory is then as before, unless the message says that it was forgotten all the same or what is
+ *   left to finish, which doctor names too.
  */
 export async function forgetMemory(
   context: StoreContext,
@@ -209,74 +250,5 @@ export async function forgetMemory(
 ): Promise<ForgottenMemory> {
   await assertMemoryExists(context)
   const forgetting = new Forgetting(context, request)
-  const { value } = await runLocked(context, (lock) => forgetting.attempt(lock), request.signal)
-  return value
-}
-
-async function restore(
-  context: StoreContext,
-  item: TrashItem,
-  lock: Lock,
-): Promise<Attempt<RestoredMemory>> {
-  const { fileName, title, indexLine, after } = item.record
-  const filePath = memoryFilePath(context, fileName)
-  const bytes = await readTrashedBytes(item, context)
-  const present = await readStableBytes(filePath, { fileSystem: context.fileSystem })
-  if (present !== undefined && !present.bytes.equals(bytes)) {
-    throw new MemoryError(
-      'INVALID_ARGUMENT',
-      `${filePath} exists again and is not overwritten; forget or rename it first`,
-      { path: filePath },
-    )
-  }
-  const index = await readIndexVersion(context)
-  if (!(await lock.isHeld())) return RETRY
-  if (present === undefined) await writeFileAtomic(filePath, bytes, undefined, context.fileSystem)
-  const text = withEntry(index.text, item, bytes, { line: indexLine, after: after ?? undefined })
-  if (text !== index.text) {
-    if (!(await publishIndex(context, lock, index, text))) return RETRY
-    await syncDirectory(context.paths.root, context.fileSystem)
-  }
-  await removeFile(item.path, context)
-  return { isDone: true, value: { fileName, filePath, title } }
-}
-
-function withEntry(
-  indexText: string,
-  { record }: TrashItem,
-  bytes: Buffer,
-  removed: RemovedIndexEntry,
-): string {
-  if (findIndexEntries(indexText, record.fileName, utf8BytesCodec).length > 0) return indexText
-  if (removed.line !== '') return restoreIndexEntry(indexText, removed, utf8BytesCodec)
-  const { description = '', title = record.title } = readMemoryHeader(bytes.toString('utf8'))
-  const entry = {
-    title: title === '' ? record.fileName : title,
-    fileName: record.fileName,
-    hook: description,
-  }
-  return upsertIndexEntries(indexText, [entry], utf8BytesCodec).text
-}
-
-/**
- * Have a forgotten memory back: file, line and place. Durable when the promise resolves.
- * @param fileName - which one; without it the one that was forgotten last.
- * @throws MemoryError `NOT_FOUND` when the trash has none, `INVALID_ARGUMENT` when a file of that
- *   name exists again: it is not overwritten.
- */
-export async function undoForget(
-  context: StoreContext,
-  fileName?: string,
-  signal?: AbortSignal,
-): Promise<RestoredMemory> {
-  await assertMemoryExists(context)
-  const attempt = async (lock: Lock): Promise<Attempt<RestoredMemory>> => {
-    const items = await listTrash(context)
-    const item = items.find(({ record }) => fileName === undefined || record.fileName === fileName)
-    if (item === undefined) {
-      throw new MemoryError('NOT_FOUND', 'nothing to undo: no such memory is in the trash')
-    }
-    return restore(context, item, lock)
-  }
-  return (await runLocked(context, attempt, signal)).value
+  return runLocked(context, (lock) => forgetting.attempt(lock), request.signal)
 }

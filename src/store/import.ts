@@ -247,7 +247,7 @@ export async function importMemories(
   await ensureDirectories(paths.root, fileSystem)
   const work = new Import(context, directory)
   try {
-    return (await runLocked(context, (lock) => work.attempt(lock))).value
+    return await runLocked(context, (lock) => work.attempt(lock))
   } catch (error) {
     await work.undo()
     throw error

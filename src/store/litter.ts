@@ -32,8 +32,9 @@ export async function sweepLitter(context: StoreContext, lock: Lock): Promise<vo
   swept.add(paths.root)
   await sweepDirectory(context, paths.root, isTemporaryName)
   await sweepDirectory(context, join(paths.root, TRASH_DIRECTORY_NAME), isTemporaryName)
-  const movedLock = `${basename(lockPath)}.orphan-`
-  await sweepDirectory(context, dirname(lockPath), (name) => name.startsWith(movedLock))
+  // Moved locks, and the right to move them of a process that was killed meanwhile.
+  const besideLock = `${basename(lockPath)}.`
+  await sweepDirectory(context, dirname(lockPath), (name) => name.startsWith(besideLock))
 }
 
 /** @param removal - a removal under way. */

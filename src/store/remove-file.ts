@@ -97,5 +97,5 @@ export async function removeMemoryFile(
   if (!(await checkDirectories(context.paths.root, context.fileSystem))) throw missing(filePath)
   const attempt = (lock: Lock): Promise<Attempt<RemovedFile>> =>
     attemptRemoval(context, request, lock)
-  return (await runLocked(context, attempt, request.signal)).value
+  return runLocked(context, attempt, request.signal)
 }

@@ -89,7 +89,11 @@ export async function rollBack(
   return withOutcome(error, outcome)
 }
 
-function withOutcome(error: Error, outcome: string): Error {
+/**
+ * @param outcome - what became of the memory, added to the message.
+ * @returns an error of the same code and name.
+ */
+export function withOutcome(error: Error, outcome: string): Error {
   const message = `${error.message}; ${outcome}`
   if (!(error instanceof MemoryError)) {
     const reported = new Error(message, { cause: error })

@@ -11,15 +11,15 @@ import type { MemoryRecallType, ProjectMemoryPaths } from '../types.ts'
 import { throwIfAborted } from './abort.ts'
 import type { StoreContext } from './context.ts'
 import { mapBounded } from './context.ts'
-import { checkDirectories } from './directories.ts'
+import { checkDirectories, writeError } from './directories.ts'
 import type { Finding } from './doctor.ts'
 import { examineMemory } from './doctor.ts'
 import { repairMemory } from './doctor-repair.ts'
 import { runExclusively } from './exclusive-change.ts'
 import type { FileSystem } from './file-system.ts'
 import { localFileSystem } from './file-system.ts'
-import type { ForgetRequest, ForgottenMemory, RestoredMemory } from './forget.ts'
-import { forgetMemory, undoForget } from './forget.ts'
+import type { ForgetRequest, ForgottenMemory } from './forget.ts'
+import { forgetMemory } from './forget.ts'
 import type { LockTimes } from './lock.ts'
 import { DEFAULT_LOCK_TIMES } from './lock.ts'
 import { isSafeMemoryFileName } from './paths.ts'
@@ -32,6 +32,8 @@ import { parseSaveRequest } from './save-request.ts'
 import { SAFE_READ_FLAGS, decodeUtf8, readError, readStableBytes } from './stable-read.ts'
 import type { TrashItem } from './trash.ts'
 import { listTrash } from './trash.ts'
+import type { RestoredMemory } from './undo.ts'
+import { undoForget } from './undo.ts'
 
 /** Bytes of a memory file's head that are read for its header, as in the manifest (64 KiB). */
 const HEADER_MAX_BYTES = 64 * 1024
@@ -170,7 +172,7 @@ export class ProjectMemoryStore {
    * @internal
    */
   exclusively<T>(change: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    return this.#change(() => runExclusively(this.#context, change, signal))
+    return this.#queue(() => runExclusively(this.#context, change, signal))
   }
 
   /**
@@ -207,8 +209,17 @@ export class ProjectMemoryStore {
     return closeQueueOf(this.#context, this)
   }
 
-  #change<T>(change: () => Promise<T>): Promise<T> {
+  #queue<T>(change: () => Promise<T>): Promise<T> {
     return writeQueueOf(this.#context).change(change, this)
+  }
+
+  /** As {@link #queue}; an error of the system that has no code of ours yet gets one. */
+  async #change<T>(change: () => Promise<T>): Promise<T> {
+    try {
+      return await this.#queue(change)
+    } catch (error) {
+      throw writeError(this.paths.root, error)
+    }
   }
 
   async #directoryExists(): Promise<boolean> {

@@ -12,7 +12,7 @@ import { writeFileAtomic } from './atomic-write.ts'
 import type { StoreContext } from './context.ts'
 import { syncDirectory, writeError } from './directories.ts'
 import { isSafeMemoryFileName } from './paths.ts'
-import { SAFE_READ_FLAGS, readStableBytes } from './stable-read.ts'
+import { SAFE_READ_FLAGS, readError, readStableBytes } from './stable-read.ts'
 
 /** Name of the directory in the memory directory. */
 export const TRASH_DIRECTORY_NAME = '.trash'
@@ -110,7 +110,13 @@ export async function writeTrash(
     const path = join(directory, `${stamp}-${shortened(record.fileName)}.trash`)
     if ((await readStableBytes(path, { fileSystem })) !== undefined) continue
     const content = Buffer.concat([Buffer.from(`${JSON.stringify(record)}\n`), bytes])
-    await writeFileAtomic(path, content, undefined, fileSystem)
+    try {
+      await writeFileAtomic(path, content, undefined, fileSystem)
+    } catch (error) {
+      // Visible, but not known to be durable.
+      await fileSystem.rm(path, { force: true }).catch(() => undefined)
+      throw error
+    }
     return path
   }
 }
@@ -143,7 +149,7 @@ async function readRecord(path: string, context: StoreContext): Promise<TrashRec
     const end = buffer.subarray(0, bytesRead).indexOf('\n')
     return end < 0 ? undefined : parseRecord(buffer.toString('utf8', 0, end))
   } finally {
-    await handle.close()
+    await handle.close().catch(() => undefined)
   }
 }
 
@@ -155,7 +161,7 @@ async function trashNames(context: StoreContext): Promise<{ name: string; trashe
     names = found.filter((item) => item.isFile()).map((item) => item.name)
   } catch (error) {
     if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return []
-    throw error
+    throw readError(trashDirectory(context), error)
   }
   return names
     .flatMap((name) => {
@@ -166,15 +172,24 @@ async function trashNames(context: StoreContext): Promise<{ name: string; trashe
 }
 
 /**
- * List what can be had back, newest first. Files that cannot be read or are not
- * of our form are left out.
+ * List what can be had back, newest first. Files that are not of our form are left out.
+ * @param which - `readable` leaves out also those that cannot be read; `all` is for whoever acts on
+ *   what is missing.
+ * @throws MemoryError `READ_FAILED` when the trash, or with `all` one of its files, cannot be read.
  */
-export async function listTrash(context: StoreContext): Promise<TrashItem[]> {
+export async function listTrash(
+  context: StoreContext,
+  which: 'readable' | 'all' = 'readable',
+): Promise<TrashItem[]> {
   const items: TrashItem[] = []
   for (const { name, trashedMs } of await trashNames(context)) {
     const path = join(trashDirectory(context), name)
-    const record = await readRecord(path, context).catch(() => undefined)
-    if (record !== undefined) items.push({ path, trashedMs, record })
+    try {
+      const record = await readRecord(path, context)
+      if (record !== undefined) items.push({ path, trashedMs, record })
+    } catch (error) {
+      if (which === 'all' && errnoOf(error) !== 'ENOENT') throw readError(path, error)
+    }
   }
   return items
 }
