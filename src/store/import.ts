@@ -161,6 +161,7 @@ class Import {
   readonly #context: StoreContext
   readonly #directory: string
   readonly #published: PublishedFile[] = []
+  #isIndexed = false
 
   constructor(context: StoreContext, directory: string) {
     this.#context = context
@@ -184,6 +185,7 @@ class Import {
     const { text } = upsertIndexEntries(index.text, entries, utf8BytesCodec)
     if (text !== index.text) {
       if (!(await publishIndex(this.#context, lock, index, text))) return RETRY
+      this.#isIndexed = true
       await syncDirectory(paths.root, fileSystem)
     }
     const copied = new Set(this.#published.map(({ filePath }) => filePath))
@@ -194,8 +196,9 @@ class Import {
     return { isDone: true, value }
   }
 
-  /** Remove what was copied, as long as it is unchanged. Never throws. */
+  /** Remove what was copied, unless the index tells of it already. Never throws. */
   async undo(): Promise<void> {
+    if (this.#isIndexed) return
     for (const file of this.#published) await putBack(file, this.#context).catch(() => undefined)
   }
 
@@ -235,7 +238,8 @@ async function isAbsent(path: string, fileSystem: FileSystem): Promise<boolean> 
  * @param directory - folder with memory files, absolute.
  * @param paths - the project's memory; its directory is made when missing.
  * @returns as {@link planImport}; `new` is what was copied now.
- * @throws MemoryError when the disk or the lock refuses; copies of this call are removed again.
+ * @throws MemoryError when the disk or the lock refuses; copies of this call are removed again, or
+ *   all is visible and only not known to be durable.
  */
 export async function importMemories(
   directory: string,
