@@ -7,6 +7,7 @@ import {
   type MemoryExtractionSnapshot,
   type MemoryTranscriptMessage,
 } from '../../src/subsystems/extraction/index.ts'
+import { hasWords } from '../../src/subsystems/extraction/words.ts'
 
 const anything = fc.anything({ maxDepth: 3 })
 
@@ -92,6 +93,65 @@ test('in any interleaving one run at a time ends at the newest snapshot, cursors
       },
     ),
     { numRuns: 300 },
+  )
+})
+
+test('words are counted as Intl.Segmenter counts them, in any script', () => {
+  const segmenter = new Intl.Segmenter('und', { granularity: 'word' })
+  const count = (text: string): number =>
+    Array.from(segmenter.segment(text.slice(0, 4096))).filter(({ isWordLike }) => isWordLike).length
+  const letter = fc.oneof(
+    fc.string({ unit: 'grapheme', minLength: 1, maxLength: 1 }),
+    fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
+    fc.integer({ min: 0x4e_00, max: 0x9f_ff }).map((point) => String.fromCodePoint(point)),
+    fc.constantFrom(
+      ' ',
+      ' ',
+      '\u3000',
+      '\u200B',
+      '\u00A0',
+      '\n',
+      '，',
+      '：',
+      '.',
+      "'",
+      '_',
+      '-',
+      '1',
+    ),
+    fc.constantFrom(
+      '々',
+      '\uFF9E',
+      '①',
+      '½',
+      '\u0301',
+      '\u200D',
+      'ภ',
+      'ค',
+      'の',
+      'ー',
+      '🚀',
+      '\uD83D',
+    ),
+    fc.constantFrom('记住', '的', '中华人民共和国', '二十四小时', 'word'),
+  )
+  const plain = fc.oneof(
+    fc.string({ minLength: 1, maxLength: 1 }),
+    fc.integer({ min: 0x4e_00, max: 0x9f_ff }).map((point) => String.fromCodePoint(point)),
+    fc.constantFrom('，', '。', '：', '；', '！', '？', '、', '（', '“', '…', '\u3000', '\n'),
+    fc.constantFrom('记住', '的', '中华人民共和国', '二十四小时', 'word', '1', '.', "'", '_'),
+  )
+  const text = fc.oneof(
+    fc.array(plain, { maxLength: 12 }).map((letters) => letters.join('')),
+    fc.array(plain, { maxLength: 90 }).map((letters) => letters.join('')),
+    fc.array(letter, { maxLength: 12 }).map((letters) => letters.join('')),
+    fc.array(letter, { maxLength: 80 }).map((letters) => letters.join('')),
+  )
+  fc.assert(
+    fc.property(text, fc.integer({ min: 1, max: 4 }), (value, minimum) => {
+      expect(hasWords(value, minimum)).toBe(count(value) >= minimum)
+    }),
+    { numRuns: 20_000 },
   )
 })
 
