@@ -211,9 +211,16 @@ describe('the injected index', () => {
     const view = viewIndex(listing(3), {
       ...recent,
       lineLimit: 1,
-      mtimeMsOf: (name) => (name === 'm0.md' ? 1 : Number.NaN),
+      mtimeMsOf: (name) => (name === 'm1.md' ? 1 : Number.NaN),
     })
-    expect([...view.shownFileNames]).toStrictEqual(['m0.md'])
+    expect([...view.shownFileNames]).toStrictEqual(['m1.md'])
+  })
+
+  it('counts line ends between the chosen lines, and none after the last', () => {
+    const index = '- [A](a.md)\n- [B](b.md)\n- [C](c.md)'
+    const shown = (characterLimit: number) =>
+      viewIndex(index, { ...recent, characterLimit }).shownCount
+    expect([shown(22), shown(23), shown(34), shown(35)]).toStrictEqual([1, 2, 2, 3])
   })
 
   it('shows no byte order mark from the middle of joined files', () => {
