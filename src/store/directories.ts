@@ -13,6 +13,9 @@ import type { FileSystem } from './file-system.ts'
 /** Mode of directories that are made: the owner alone. */
 const NEW_DIRECTORY_MODE = 0o700
 
+/** A directory may be used without the right to open it. */
+const UNREADABLE = new Set(['EACCES', 'EPERM'])
+
 /** Directory entries cannot be flushed on these systems or file systems; the rename stands all the same. */
 const UNSYNCABLE = new Set(['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
 
@@ -81,13 +84,35 @@ export async function syncDirectory(path: string, fileSystem: FileSystem): Promi
   }
 }
 
+/**
+ * Flush the entry of a directory that was just made. When that fails the
+ * directory goes again, else the next change would take its entry for durable.
+ */
+async function confirmNew(path: string, fileSystem: FileSystem): Promise<void> {
+  try {
+    await syncDirectory(dirname(path), fileSystem)
+  } catch (error) {
+    await fileSystem.rmdir(path).catch(() => undefined)
+    throw error
+  }
+}
+
+/** Flush the entry of a directory that somebody else made, maybe in a place that only they may read. */
+async function confirmPresent(path: string, fileSystem: FileSystem): Promise<void> {
+  try {
+    await syncDirectory(dirname(path), fileSystem)
+  } catch (error) {
+    if (!UNREADABLE.has(errnoOf(error) ?? '')) throw error
+  }
+}
+
 /** Make one directory and everything missing above it, each durable in its parent. */
 async function makeDirectory(path: string, fileSystem: FileSystem): Promise<void> {
   try {
     await fileSystem.mkdir(path, { mode: NEW_DIRECTORY_MODE })
   } catch (error) {
     const errno = errnoOf(error)
-    if (errno === 'EEXIST') return
+    if (errno === 'EEXIST') return confirmPresent(path, fileSystem)
     if (errno !== 'ENOENT' || dirname(path) === path) throw error
     await makeDirectory(dirname(path), fileSystem)
     // A second ENOENT is the answer: the parent is a link to nowhere, or is being removed.
@@ -95,18 +120,22 @@ async function makeDirectory(path: string, fileSystem: FileSystem): Promise<void
       if (errnoOf(cause) !== 'EEXIST') throw cause
     })
   }
-  await syncDirectory(dirname(path), fileSystem)
+  await confirmNew(path, fileSystem)
 }
+
+/** Memory directories whose entries, and those of their parents, this process has flushed. */
+const confirmed = new Set<string>()
 
 /**
  * Make the memory directory with what is missing above it (mode 0700, modes of
- * existing ones kept) and check that no link stands from `projects` down.
+ * existing ones kept) and check that no link stands from `projects` down. Existing
+ * ones are flushed once per process: whoever made them may have been killed before.
  * @throws MemoryError `UNSAFE_PATH`, `WRITE_FAILED`; directories made so far stay.
  */
 export async function ensureDirectories(root: string, fileSystem: FileSystem): Promise<void> {
   const directories = ownDirectories(root)
   const exist = await Promise.all(directories.map((path) => isOwnDirectory(path, fileSystem)))
-  if (exist.every(Boolean)) return
+  if (exist.every(Boolean) && confirmed.has(root)) return
   for (const directory of directories) {
     try {
       await makeDirectory(directory, fileSystem)
@@ -115,6 +144,7 @@ export async function ensureDirectories(root: string, fileSystem: FileSystem): P
     }
     await isOwnDirectory(directory, fileSystem)
   }
+  confirmed.add(root)
 }
 
 async function isOwnDirectory(path: string, fileSystem: FileSystem): Promise<boolean> {
