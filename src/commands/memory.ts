@@ -38,7 +38,7 @@ export interface MemoryCommandOptions {
 
 /** The part of the host's settings service that is asked. */
 interface SettingsService {
-  describe(): readonly { ns: string; value: unknown }[]
+  get(namespace: string): unknown
 }
 
 /**
@@ -52,8 +52,7 @@ function hostLanguage(ctx: Context): Language {
 function chosenLocale(ctx: Context): string | undefined {
   try {
     const settings = ctx.get('settings' as never) as SettingsService | undefined
-    const locale = settings?.describe().find(({ ns }) => ns === 'locale')?.value
-    const { preference } = (locale ?? {}) as { preference?: unknown }
+    const { preference } = (settings?.get('locale') ?? {}) as { preference?: unknown }
     return typeof preference === 'string' ? preference : undefined
   } catch {
     // A host with other settings; the environment decides.
