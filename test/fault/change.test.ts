@@ -9,7 +9,13 @@ import { CHANGES, GROUP, SAVES } from '../support/change-scenarios.ts'
 import type { FileSystemCall, Hook } from '../support/faulty-file-system.mjs'
 import { systemError, watchFileSystem } from '../support/faulty-file-system.mjs'
 import type { Contents } from '../support/left-behind.ts'
-import { contentsOf, expectMendable, expectUsable, onLaterCopy } from '../support/left-behind.ts'
+import {
+  contentsOf,
+  expectMendable,
+  expectNothingLost,
+  expectUsable,
+  onLaterCopy,
+} from '../support/left-behind.ts'
 import { IS_FULL, counted, inBatches, printCount } from '../support/proof.ts'
 import type { TestMemory } from '../support/test-memory.ts'
 import { anotherStore, testMemory } from '../support/test-memory.ts'
@@ -84,35 +90,6 @@ async function callsAndResultOf(scenario: ChangeScenario): Promise<[number, Cont
   const { memory, calls, error } = await runUnder(scenario, () => () => {})
   expect(error).toBeUndefined()
   return [calls.length, await contentsOf(memory)]
-}
-
-/** Nothing is torn, and what was there before is there or has its copy. */
-function expectNothingLost(
-  { isPurge, isStepwise }: ChangeScenario,
-  before: Contents,
-  present: Contents,
-  after: Contents,
-): void {
-  for (const [name, text] of Object.entries(present.files)) {
-    expect([before.files[name], after.files[name]]).toContain(text)
-  }
-  for (const [name, text] of Object.entries(before.files)) {
-    const isKept = present.files[name] !== undefined || present.copies.includes(`${name}: ${text}`)
-    if (isPurge !== true) expect(isKept, name).toBe(true)
-  }
-  for (const copy of before.copies) {
-    const name = copy.slice(0, copy.indexOf(':'))
-    if (isPurge === true) continue
-    expect(present.copies.includes(copy) || present.files[name] !== undefined, copy).toBe(true)
-  }
-  if (isStepwise === true) {
-    const possible = [...linesOf(before.index), ...linesOf(after.index)]
-    for (const line of linesOf(present.index)) expect(possible).toContain(line)
-  } else expect([before.index, after.index]).toContain(present.index)
-}
-
-function linesOf(index = ''): string[] {
-  return index.split('\n')
 }
 
 function expectTruth(

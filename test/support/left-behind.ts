@@ -1,8 +1,9 @@
-import { cp, lstat, mkdtemp, readFile, readdir, rm, utimes } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, readdir, rm, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { expect } from 'vitest'
 import { resolveProjectMemoryPaths } from '../../src/store/paths.ts'
 import { ProjectMemoryStore } from '../../src/store/store.ts'
+import type { ChangeScenario } from './change-scenarios.ts'
 import type { TestMemory } from './test-memory.ts'
 import { anotherStore, litterOf } from './test-memory.ts'
 
@@ -30,6 +31,13 @@ async function namesIn(directory: string): Promise<string[]> {
   return names.sort()
 }
 
+/** @returns a copy in the trash as {@link Contents} has it; throws when it is torn. */
+export function copyOf(text: string): string {
+  const end = text.indexOf('\n')
+  const { fileName } = JSON.parse(text.slice(0, end)) as { fileName: string }
+  return `${fileName}: ${text.slice(end + 1)}`
+}
+
 export async function contentsOf({ paths }: TestMemory): Promise<Contents> {
   const files: Record<string, string> = {}
   for (const name of await namesIn(paths.root)) {
@@ -39,10 +47,7 @@ export async function contentsOf({ paths }: TestMemory): Promise<Contents> {
   const copies: string[] = []
   for (const name of await namesIn(join(paths.root, TRASH_NAME))) {
     if (!name.endsWith('.trash')) continue
-    const text = await readFile(join(paths.root, TRASH_NAME, name), 'utf8')
-    const end = text.indexOf('\n')
-    const { fileName } = JSON.parse(text.slice(0, end)) as { fileName: string }
-    copies.push(`${fileName}: ${text.slice(end + 1)}`)
+    copies.push(copyOf(await readFile(join(paths.root, TRASH_NAME, name), 'utf8')))
   }
   const index = await readFile(paths.indexFilePath, 'utf8').catch(() => undefined)
   return { index, files, copies: copies.sort() }
@@ -128,6 +133,35 @@ export async function expectUsable(memory: TestMemory): Promise<void> {
   expect(await litterIn(memory)).toEqual([])
 }
 
+/** Assert that nothing is torn, and what was there before is there or has its copy. */
+export function expectNothingLost(
+  { isPurge, isStepwise }: Pick<ChangeScenario, 'isPurge' | 'isStepwise'>,
+  before: Contents,
+  present: Contents,
+  after: Contents,
+): void {
+  for (const [name, text] of Object.entries(present.files)) {
+    expect([before.files[name], after.files[name]]).toContain(text)
+  }
+  for (const [name, text] of Object.entries(before.files)) {
+    const isKept = present.files[name] !== undefined || present.copies.includes(`${name}: ${text}`)
+    if (isPurge !== true) expect(isKept, name).toBe(true)
+  }
+  for (const copy of before.copies) {
+    const name = copy.slice(0, copy.indexOf(':'))
+    if (isPurge === true) continue
+    expect(present.copies.includes(copy) || present.files[name] !== undefined, copy).toBe(true)
+  }
+  if (isStepwise === true) {
+    const possible = [...linesOf(before.index), ...linesOf(after.index)]
+    for (const line of linesOf(present.index)) expect(possible).toContain(line)
+  } else expect([before.index, after.index]).toContain(present.index)
+}
+
+function linesOf(index = ''): string[] {
+  return index.split('\n')
+}
+
 /** Run a check on a later copy of a memory. */
 export async function onLaterCopy(
   memory: TestMemory,
@@ -139,12 +173,4 @@ export async function onLaterCopy(
   } finally {
     await rm(copy.home, { recursive: true, force: true })
   }
-}
-
-/** @returns whether something of this name is there. */
-export async function isThere(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    () => false,
-  )
 }
