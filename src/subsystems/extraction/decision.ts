@@ -38,7 +38,6 @@ export function evaluateMemoryExtraction(
 }
 
 /**
- * @param transcript - messages or a snapshot.
  * @param cursor - id of the last message dealt with; unknown ids count as none.
  * @returns how many messages come after it, never negative.
  */
@@ -64,7 +63,6 @@ export function containsDirectMemoryWrite(transcript: MemoryTranscript, cursor?:
 }
 
 /**
- * @param transcript - messages or a snapshot.
  * @param cursor - id of the last message dealt with; unknown ids count as none.
  * @returns whether a person wrote at least three words in one text part after it.
  */

@@ -9,7 +9,6 @@
 /** Words that one text part of a user message needs, to count as prose. */
 export const MINIMUM_USER_WORDS = 3
 
-/** A piece of text. */
 export interface MemoryTranscriptTextPart {
   type: 'text'
   text: string
@@ -29,7 +28,6 @@ export interface MemoryTranscriptToolPart {
   state?: { input?: unknown; status?: string }
 }
 
-/** Anything else a message may hold; ignored. */
 export interface MemoryTranscriptOtherPart {
   type: string
 }
@@ -39,7 +37,6 @@ export type MemoryTranscriptPart =
   | MemoryTranscriptToolPart
   | MemoryTranscriptOtherPart
 
-/** One message of the conversation. */
 export interface MemoryTranscriptMessage {
   info: {
     id: string

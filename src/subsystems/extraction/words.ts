@@ -16,7 +16,6 @@ const LONGEST_IDEOGRAPHIC_WORD = 20
 /** Text that the bound holds for: no marks, joiners or letters with rules of their own. */
 const PLAIN = /^[\t\n\r\u3000 -~\p{Unified_Ideograph}，。：；！？、（）《》“”…—]*$/u
 
-/** What no word spans. */
 const BLANK = /[\t\n\r\u3000 ]+/
 
 const PLAIN_WORD_CHARACTER = /[A-Za-z0-9\p{Unified_Ideograph}]/u

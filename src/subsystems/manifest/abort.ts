@@ -1,16 +1,11 @@
 /**
  * Ending a scan early.
  *
- * Role: one error shape for an aborted signal and a race against it. Rejecting,
- * not answering with an empty list, is deliberate: a caller must not mistake an
- * interrupted scan for an empty memory.
+ * Role: one error shape and a race against the signal. Rejects instead of answering
+ * with an empty list: nobody must mistake an interrupted scan for an empty memory.
  */
 
-/**
- * @param signal - an aborted signal.
- * @returns its reason when that is an `AbortError`, else a new error of this name
- *   with the reason as `cause`.
- */
+/** The reason when that is an `AbortError`, else a new error of this name caused by it. */
 function abortErrorOf(signal: AbortSignal): Error {
   const reason: unknown = signal.reason
   if (reason instanceof Error && reason.name === 'AbortError') return reason
@@ -19,10 +14,7 @@ function abortErrorOf(signal: AbortSignal): Error {
   return error
 }
 
-/**
- * @param signal - may be absent.
- * @throws an error named `AbortError` when the signal is aborted.
- */
+/** @throws an error named `AbortError` when the signal is aborted. */
 export function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted === true) throw abortErrorOf(signal)
 }
@@ -30,7 +22,6 @@ export function throwIfAborted(signal: AbortSignal | undefined): void {
 /**
  * Stops waiting as soon as the signal is aborted, even when the work hangs.
  * @param work - already started; goes on in the background until its next own check.
- * @param signal - may be absent.
  * @returns the result of the work, or a rejection with an `AbortError`.
  */
 export function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {

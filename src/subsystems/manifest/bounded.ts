@@ -8,7 +8,6 @@ import { setImmediate } from 'node:timers/promises'
 
 /**
  * Runs one function over many items with a fixed number of workers.
- * @param items - read in order; not changed.
  * @param limit - most calls in flight.
  * @param task - called once per item.
  * @returns the results in the order of the items; the first rejection rejects all.

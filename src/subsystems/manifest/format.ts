@@ -1,9 +1,8 @@
 /**
  * The manifest as text for a model.
  *
- * Role: one physical line per entry, whatever the file names and descriptions
- * hold. Pure; neither sorts nor cuts the list. Cleans again what the scanner has
- * cleaned, because entries may come from elsewhere.
+ * Role: one physical line per entry. Pure; neither sorts nor cuts the list. Cleans again
+ * what the scanner has cleaned, because entries may come from elsewhere.
  */
 import { toOneLine } from './one-line.ts'
 import { isRecallType, type ManifestEntry } from './types.ts'

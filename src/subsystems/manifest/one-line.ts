@@ -18,15 +18,12 @@ const PLAIN = /^[!-~]+(?: [!-~]+)*$/
 const INVISIBLE =
   /(?<kept>\u{1F3F4}[\u{E0020}-\u{E007E}]+\u{E007F}|(?<=[\p{L}\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}])[\u200C\u200D](?=[\p{L}\p{M}\p{Extended_Pictographic}]))|[\u00AD\u061C\u180E\u200B-\u200F\u202A-\u202E\u2060-\u206F\uFEFF\u{E0000}-\u{E007F}]/gu
 
-/** White space of every script and the C0 and C1 control characters. */
 // oxlint-disable-next-line no-control-regex -- control characters are what it is for
 const BLANK = /[\s\u0000-\u001F\u007F-\u009F]+/gu
 
-/** Halves of a surrogate pair without the other half. */
 const LONE_SURROGATE = /\p{Surrogate}/gu
 
 /**
- * @param text - any string.
  * @returns well-formed text without line breaks, control and direction characters;
  *   runs of white space are one blank; '' when nothing visible is left.
  */

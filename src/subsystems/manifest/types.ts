@@ -45,7 +45,6 @@ export interface RawMetadata {
   topLevelType?: unknown
 }
 
-/** One memory file. */
 export interface ManifestEntry extends ManifestMetadata {
   /** Absolute path, as the disk spells it. */
   filePath: string
@@ -55,7 +54,6 @@ export interface ManifestEntry extends ManifestMetadata {
   mtimeMs: number
 }
 
-/** Options of every port call. */
 export interface ManifestPortOptions {
   signal?: AbortSignal | undefined
 }
@@ -95,34 +93,22 @@ export interface ManifestFileSystem {
   ): Promise<{ content: string }>
 }
 
-/**
- * @param value - anything.
- * @returns whether it is exactly one of the four types.
- */
+/** Whether a value is exactly one of the four types. */
 export function isRecallType(value: unknown): value is ManifestRecallType {
   return (RECALL_TYPES as readonly unknown[]).includes(value)
 }
 
-/**
- * @param name - base name of a file or link.
- * @returns whether it can be a memory: ends in `.md` (this case) and is not the index.
- */
+/** Whether a base name can be a memory: ends in `.md`, in this case, and is not the index. */
 export function isMemoryFileName(name: string): boolean {
   return name.endsWith('.md') && name !== INDEX_FILE_NAME
 }
 
-/**
- * @param segments - path below the scanned folder, split at separators.
- * @returns whether a link may lead there: not to the index, not into the trash.
- */
+/** Whether a link may lead to this path below the folder: not to the index or into the trash. */
 export function isListedLinkTarget(segments: readonly string[]): boolean {
   return segments.at(-1) !== INDEX_FILE_NAME && !segments.includes(TRASH_FOLDER_NAME)
 }
 
-/**
- * @param name - base name of a folder.
- * @returns whether the scan enters it.
- */
+/** Whether the scan enters a folder of this base name. */
 export function isScannedFolderName(name: string): boolean {
   return name !== TRASH_FOLDER_NAME
 }
