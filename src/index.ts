@@ -95,9 +95,19 @@ function lazyMemory(ctx: Context, config: ResolvedConfig): () => SessionMemory {
 
 function lazyStores(ctx: Context): () => Promise<MemoryStores> {
   let stores: Promise<MemoryStores> | undefined
-  ctx.effect(() => async () => (await stores)?.close())
+  let isUnloaded = false
+  const load = async (): Promise<MemoryStores> => {
+    const { MemoryStores: Stores } = await import('./tools/stores.ts')
+    const loaded = new Stores()
+    if (isUnloaded) await loaded.close()
+    return loaded
+  }
+  ctx.effect(() => async () => {
+    isUnloaded = true
+    await (await stores)?.close()
+  })
   return () => {
-    stores ??= import('./tools/stores.ts').then((module) => new module.MemoryStores())
+    stores ??= load()
     return stores
   }
 }

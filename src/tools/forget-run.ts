@@ -69,10 +69,9 @@ export async function runForget(
   const allowsSubAgents = config.subagents === 'all'
   const { project, reason } = permissionToChange(caller, allowsSubAgents, 'forgotten')
   if (project === undefined) return { forgotten: false, reason }
-  const store = (await stores()).of(project)
   const { sessionId } = caller
-  const forget = (): Promise<ForgottenMemory> =>
-    store.forget({ ...request, sessionId, signal: exec.signal })
+  const forget = async (): Promise<ForgottenMemory> =>
+    (await stores()).of(project).forget({ ...request, sessionId, signal: exec.signal })
   return describeForget(
     keepIndexObserved ? await keepIndexObserved(exec.agent, project, forget) : await forget(),
   )

@@ -55,8 +55,7 @@ export async function runSave(
   })
   const { project, reason } = permissionToChange(caller, config.subagents === 'all', 'saved')
   if (project === undefined) return { saved: false, reason }
-  const store = (await stores()).of(project)
-  const commit = (): Promise<CommittedSave> => store.commit(request)
+  const commit = async (): Promise<CommittedSave> => (await stores()).of(project).commit(request)
   const saved = keepIndexObserved
     ? await keepIndexObserved(exec.agent, project, commit)
     : await commit()

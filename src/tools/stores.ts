@@ -4,6 +4,7 @@
  * Role: one store per memory directory, so that all sessions of a project share
  * its queue, and one place that ends them when the plugin is unloaded.
  */
+import { MemoryError } from '../errors.ts'
 import { ProjectMemoryStore } from '../store/store.ts'
 import type { ProjectMemoryPaths } from '../types.ts'
 
@@ -13,9 +14,17 @@ export const CLOSE_TIMEOUT_MS = 5_000
 /** Stores by memory directory. */
 export class MemoryStores {
   readonly #stores = new Map<string, ProjectMemoryStore>()
+  #isClosed = false
 
-  /** @returns the store of a project, always the same one. */
+  /**
+   * Take it just before the change: {@link close} waits only for what has reached a store.
+   * @returns the store of a project, always the same one.
+   * @throws MemoryError `CLOSED` after {@link close}.
+   */
   of(paths: ProjectMemoryPaths): ProjectMemoryStore {
+    if (this.#isClosed) {
+      throw new MemoryError('CLOSED', 'project memory is shutting down; nothing was changed')
+    }
     const existing = this.#stores.get(paths.root)
     if (existing !== undefined) return existing
     const store = new ProjectMemoryStore(paths)
@@ -23,8 +32,9 @@ export class MemoryStores {
     return store
   }
 
-  /** Refuse what is queued and wait for what is in flight, at most {@link CLOSE_TIMEOUT_MS}. */
+  /** Refuse what is queued or comes later, and wait for what is in flight, at most {@link CLOSE_TIMEOUT_MS}. */
   async close(): Promise<void> {
+    this.#isClosed = true
     const ended = Promise.all([...this.#stores.values()].map((store) => store.close()))
     this.#stores.clear()
     let timer: NodeJS.Timeout | undefined
