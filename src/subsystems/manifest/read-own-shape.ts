@@ -44,6 +44,8 @@ function readPair(line: string, isNested: boolean): { key: string; value: string
 
 function readValue(text: string, isWordAllowed: boolean): string | undefined {
   if (isWordAllowed && WORD.test(text)) return text
+  // JSON allows more white space around a value than YAML does.
+  if (!text.startsWith('"') || !text.endsWith('"')) return undefined
   try {
     const value: unknown = JSON.parse(text)
     return typeof value === 'string' ? value : undefined
