@@ -2,8 +2,8 @@
  * From one session to the next: what a process saved, a later process is told.
  */
 import { existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, readFile, rename } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import {
   hostSupport,
@@ -83,5 +83,31 @@ describe.skipIf(!hostSupport().supported)('memory across processes', () => {
     expect(guidedDirectory(other)).toBe(memoryPaths(home, elsewhere).root)
     expect(existsSync(memoryPaths(home, elsewhere).root)).toBe(false)
     expect(model.faults()).toEqual([])
+  })
+
+  test.each([
+    ['a relative DSH_HOME', 'dsh', { DSH_HOME: './dsh' }],
+    ['no DSH_HOME, in the folder of the user', '用户 user/.dsh', { DSH_HOME: ' ' }],
+  ])('the memory lies where the host has its home: %s', async (_, place, env) => {
+    const made = await memoryHome()
+    const model = await startScriptedModel([saveStep({ key: KEY, content: OLD }), 'Noted.'])
+    onTestFinished(async () => {
+      await model.close()
+      await removeHome(made)
+    })
+    const dshHome = join(made.root, place)
+    await mkdir(dirname(dshHome), { recursive: true })
+    await rename(made.dshHome, dshHome)
+    const { code, stderr, requests } = await runHeadless({
+      home: { ...made, dshHome },
+      model,
+      task: 'Go.',
+      cwd: made.root,
+      env: { ...env, HOME: join(made.root, '用户 user') },
+    })
+    expect(code, stderr).toBe(0)
+    const { root } = memoryPaths({ ...made, dshHome }, made.root)
+    expect(guidedDirectory(requests[0])).toBe(root)
+    expect(existsSync(join(root, 'crate-labels.md'))).toBe(true)
   })
 })
