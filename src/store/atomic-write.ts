@@ -8,7 +8,6 @@
  * is gone. Staging and publishing are separate, so that a transaction can stage
  * several files and look at its lock in between.
  */
-import type { BigIntStats } from 'node:fs'
 import { constants } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -21,6 +20,8 @@ import { noteLeftOver, temporaryPathOf } from './temporary-name.ts'
 
 /** Mode of files that are made: the owner alone. */
 const NEW_FILE_MODE = 0o600
+
+const PERMISSION_BITS = 0o7777
 
 /** Tries to find an unused temp name; with 96 random bits a second one is already unlikely. */
 const TEMP_NAME_ATTEMPTS = 3
@@ -37,23 +38,28 @@ export interface StagedFile {
   temporaryPath: string
 }
 
-/** Options of the writing functions. */
-export interface WriteOptions {
+/** Options of {@link stageFile}. */
+export interface StageOptions {
   fileSystem?: FileSystem
   signal?: AbortSignal | undefined
+  /**
+   * What the caller knows to stand at the target: a regular file of that mode, or nothing
+   * (`undefined`). Without this option the target is looked at.
+   */
+  replaced?: { mode: number | undefined }
 }
 
-/** @returns the stats of the regular file to replace, or `undefined` when there is none. */
-async function statTarget(path: string, fileSystem: FileSystem): Promise<BigIntStats | undefined> {
+/** @returns the permission bits of the regular file to replace; `undefined` when there is none. */
+async function targetMode(path: string, fileSystem: FileSystem): Promise<number | undefined> {
   try {
-    const stats = await fileSystem.lstat(path, { bigint: true })
+    const stats = await fileSystem.lstat(path)
     if (stats.isSymbolicLink()) throw new SymlinkWriteRefusedError(path)
     if (!stats.isFile()) {
       throw new MemoryError('NOT_REGULAR_FILE', `${path} is not a regular file; move it away`, {
         path,
       })
     }
-    return stats
+    return stats.mode & PERMISSION_BITS
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return undefined
     throw error
@@ -76,28 +82,50 @@ async function openTemporary(
   }
 }
 
+function piecesOf(content: string | Uint8Array | readonly Uint8Array[]): readonly Uint8Array[] {
+  if (typeof content === 'string') return [Buffer.from(content, 'utf8')]
+  return content instanceof Uint8Array ? [content] : content
+}
+
+/** Write all pieces one after the other, in as few calls as the system allows. */
+async function writePieces(
+  handle: Awaited<ReturnType<FileSystem['open']>>,
+  pieces: readonly Uint8Array[],
+): Promise<void> {
+  let left = pieces.filter((piece) => piece.length > 0)
+  while (left.length > 0) {
+    let { bytesWritten } = await handle.writev(left)
+    if (bytesWritten === 0) throw new TypeError('the system accepted a write of nothing')
+    left = left.flatMap((piece) => {
+      const rest = piece.subarray(Math.min(bytesWritten, piece.length))
+      bytesWritten -= piece.length - rest.length
+      return rest.length > 0 ? [rest] : []
+    })
+  }
+}
+
 /**
  * Write and flush a temp file next to its target.
  * @param target - absolute path of the file to replace or make; its directory must exist.
- * @param content - bytes, or text written as UTF-8.
+ * @param content - bytes, also in pieces, or text written as UTF-8.
  * @returns what {@link publishFile} or {@link discardFile} needs. The target is untouched.
  * @throws SymlinkWriteRefusedError, MemoryError `NOT_REGULAR_FILE`, `WRITE_FAILED`, or an
  *   `AbortError`; no temp file is left.
  */
 export async function stageFile(
   target: string,
-  content: string | Uint8Array,
-  { fileSystem = localFileSystem, signal }: WriteOptions = {},
+  content: string | Uint8Array | readonly Uint8Array[],
+  { fileSystem = localFileSystem, signal, replaced }: StageOptions = {},
 ): Promise<StagedFile> {
   throwIfAborted(signal)
   let staged: StagedFile | undefined
   try {
-    const existing = await statTarget(target, fileSystem)
+    const { mode } = replaced ?? { mode: await targetMode(target, fileSystem) }
     const { temporaryPath, handle } = await openTemporary(target, fileSystem)
     staged = { target, temporaryPath }
     try {
-      await handle.writeFile(content)
-      if (existing !== undefined) await handle.chmod(Number(existing.mode & 0o7777n))
+      await writePieces(handle, piecesOf(content))
+      if (mode !== undefined && mode !== NEW_FILE_MODE) await handle.chmod(mode)
       await handle.sync()
     } catch (error) {
       await handle.close().catch(() => undefined)
@@ -134,6 +162,15 @@ async function renameWithRetries(from: string, to: string, fileSystem: FileSyste
       await delay(delayMs)
     }
   }
+}
+
+/**
+ * Whether publishing failed because the temp file was gone: whoever took an
+ * orphaned lock over has removed it as litter, so the lock is not ours any more.
+ * @param error - from {@link publishFile}.
+ */
+export function isSweptAway(error: unknown): boolean {
+  return error instanceof MemoryError && error.errno === 'ENOENT'
 }
 
 /**

@@ -67,20 +67,46 @@ export async function checkDirectories(root: string, fileSystem: FileSystem): Pr
   return true
 }
 
+/** A directory that can be flushed more than once. */
+export interface OpenDirectory {
+  /**
+   * Flush it, so that names made, replaced or removed in it survive a power cut.
+   * @throws the system's error, but not where the file system cannot flush directories.
+   */
+  sync: () => Promise<void>
+  /** Never throws: nothing depends on it. */
+  close: () => Promise<void>
+}
+
+/** Windows cannot flush directories. */
+const UNFLUSHED: OpenDirectory = { sync: async () => {}, close: async () => {} }
+
+/** Open a directory for flushing; the caller closes it. On Windows this does nothing. */
+export async function openDirectory(path: string, fileSystem: FileSystem): Promise<OpenDirectory> {
+  if (process.platform === 'win32') return UNFLUSHED
+  const handle = await fileSystem.open(path, constants.O_RDONLY)
+  return {
+    sync: async () => {
+      try {
+        await handle.sync()
+      } catch (error) {
+        if (!UNSYNCABLE.has(errnoOf(error) ?? '')) throw error
+      }
+    },
+    close: () => handle.close().catch(() => undefined),
+  }
+}
+
 /**
- * Flush a directory, so that names made, replaced or removed in it survive a power cut.
- * Does nothing on Windows, where directories cannot be flushed.
- * @throws the system's error, but not where the file system cannot flush directories.
+ * Flush a directory once; see {@link OpenDirectory}.
+ * @throws the system's error.
  */
 export async function syncDirectory(path: string, fileSystem: FileSystem): Promise<void> {
-  if (process.platform === 'win32') return
-  const handle = await fileSystem.open(path, constants.O_RDONLY)
+  const directory = await openDirectory(path, fileSystem)
   try {
-    await handle.sync()
-  } catch (error) {
-    if (!UNSYNCABLE.has(errnoOf(error) ?? '')) throw error
+    await directory.sync()
   } finally {
-    await handle.close()
+    await directory.close()
   }
 }
 

@@ -25,9 +25,14 @@ import { readStableBytes } from './stable-read.ts'
 export interface ChosenFile {
   fileName: string
   filePath: string
-  topic: string
   /** Its present content; `undefined` when it will be a new file. */
   existing: StableBytes | undefined
+}
+
+/** An index; its text is asked for only when needed, since it may be large. */
+export interface IndexText {
+  /** Latin1 view of the bytes. */
+  readonly text: string
 }
 
 /** Ends a title that was shortened to fit the index line. */
@@ -52,21 +57,21 @@ function isTitleOf(entry: IndexEntryLine, topic: string): boolean {
 export function isTopicOf(
   fileName: string,
   existing: StableBytes,
-  indexText: string,
+  index: IndexText,
   topic: string,
 ): boolean | undefined {
   const { title } = readMemoryHeader(existing.bytes.toString('utf8'))
   if (title !== undefined) return topicOfKey(title) === topic
-  const titled = findIndexEntries(indexText, fileName, utf8BytesCodec).filter(
+  const titled = findIndexEntries(index.text, fileName, utf8BytesCodec).filter(
     (entry) => entry.title !== '',
   )
   return titled.length === 0 ? undefined : titled.every((entry) => isTitleOf(entry, topic))
 }
 
 /** The file of an index entry that carries the topic under another spelling of the key. */
-function otherSpelling(topic: string, indexText: string): string | undefined {
+function otherSpelling(topic: string, index: IndexText): string | undefined {
   if (!topic.includes('-') || /^[a-z0-9._-]*$/u.test(topic)) return undefined
-  return scanIndexEntries(indexText, utf8BytesCodec).find(
+  return scanIndexEntries(index.text, utf8BytesCodec).find(
     (entry) =>
       entry.title !== '' &&
       isSafeMemoryFileName(entry.fileName) &&
@@ -74,35 +79,41 @@ function otherSpelling(topic: string, indexText: string): string | undefined {
   )?.fileName
 }
 
+/** What the saves of one transaction have chosen so far. */
+export interface TakenFiles {
+  topics: Set<string>
+  fileNames: Set<string>
+}
+
 /**
  * Choose the file for a key.
  * @param key - the caller's name of the memory.
- * @param indexText - latin1 view of the index read under the same lock.
- * @param taken - topics by file name that other saves of the same transaction have chosen.
+ * @param index - the index read under the same lock.
+ * @param taken - what other saves of the same transaction have chosen; the choice is added.
  * @returns the file, or `'taken'` when another save of this transaction writes the same topic.
  * @throws MemoryError when an existing file of that name cannot be read; nothing was touched.
  */
 export async function chooseFile(
   context: StoreContext,
   key: string,
-  indexText: string,
-  taken: ReadonlyMap<string, string>,
+  index: IndexText,
+  taken: TakenFiles,
 ): Promise<ChosenFile | 'taken'> {
   const topic = titleTopic(key)
+  if (taken.topics.has(topic)) return 'taken'
   const { preferred, legacy, longer } = fileNamesOf(key)
-  const reusable = [legacy, otherSpelling(topic, indexText)].filter((name) => name !== undefined)
+  const reusable = [legacy, otherSpelling(topic, index)].filter((name) => name !== undefined)
   for (const fileName of [...reusable, preferred, ...longer]) {
-    const takenTopic = taken.get(fileName)
-    if (takenTopic === topic) return 'taken'
-    if (takenTopic !== undefined) continue
+    if (taken.fileNames.has(fileName)) continue
     const filePath = memoryFilePath(context, fileName)
     const existing = await readStableBytes(filePath, { fileSystem: context.fileSystem })
     const isReuse = reusable.includes(fileName)
     const fits =
-      existing === undefined
-        ? !isReuse
-        : (isTopicOf(fileName, existing, indexText, topic) ?? !isReuse)
-    if (fits) return { fileName, filePath, topic, existing }
+      existing === undefined ? !isReuse : (isTopicOf(fileName, existing, index, topic) ?? !isReuse)
+    if (!fits) continue
+    taken.topics.add(topic)
+    taken.fileNames.add(fileName)
+    return { fileName, filePath, existing }
   }
   throw new MemoryError(
     'INVALID_ARGUMENT',

@@ -69,7 +69,7 @@ async function locateByKey(
     const isTopic =
       found.file === undefined
         ? topicOfKey(found.title) === topic
-        : (isTopicOf(fileName, found.file, indexText, topic) ?? fileName === preferred)
+        : (isTopicOf(fileName, found.file, { text: indexText }, topic) ?? fileName === preferred)
     if (isTopic) return found
   }
   for (const [fileName, title] of titles) {

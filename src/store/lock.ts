@@ -53,6 +53,8 @@ export interface LockOptions {
 export interface Lock {
   /** Whether an orphan was moved away for it: its holder may have left temp files. */
   readonly replacedOrphan: boolean
+  /** Whether another lock was in the way first: much may have changed since the call. */
+  readonly hadToWait: boolean
   /** Whether it is still ours, asked from the disk. Never throws: a doubt is a no. */
   isHeld: () => Promise<boolean>
   /**
@@ -99,6 +101,7 @@ async function renewFolder(
 
 class HeldLock implements Lock {
   readonly replacedOrphan: boolean
+  readonly hadToWait: boolean
   readonly #path: string
   readonly #fileSystem: FileSystem
   readonly #heartbeat: NodeJS.Timeout
@@ -113,11 +116,12 @@ class HeldLock implements Lock {
   constructor(
     path: string,
     mtimeNs: bigint,
-    replacedOrphan: boolean,
+    { replacedOrphan, hadToWait }: Pick<Lock, 'replacedOrphan' | 'hadToWait'>,
     options: Required<Omit<LockOptions, 'signal'>>,
   ) {
     this.#path = path
     this.replacedOrphan = replacedOrphan
+    this.hadToWait = hadToWait
     this.#mtimeNs = mtimeNs
     this.#fileSystem = options.fileSystem
     this.#now = options.now
@@ -245,18 +249,20 @@ export async function acquireLock(path: string, options: LockOptions): Promise<L
   const { fileSystem, signal, times = DEFAULT_LOCK_TIMES, now = Date.now } = options
   const judge = new OrphanJudge(path, times.staleMs, now)
   const deadlineMs = performance.now() + times.waitMs
-  let hasMovedOrphan = false
+  let replacedOrphan = false
+  let hadToWait = false
   try {
-    for (;;) {
+    for (; ; hadToWait = true) {
       throwIfAborted(signal)
       const mtimeNs = await makeLockFolder(path, { fileSystem, times, now })
       if (mtimeNs !== undefined) {
-        return new HeldLock(path, mtimeNs, hasMovedOrphan, { fileSystem, times, now })
+        const facts = { replacedOrphan, hadToWait }
+        return new HeldLock(path, mtimeNs, facts, { fileSystem, times, now })
       }
       const sight = await look(path, fileSystem)
       if (sight === undefined) continue
       if (judge.isOrphan(sight) && (await removeOrphan(path, judge, fileSystem, now))) {
-        hasMovedOrphan = true
+        replacedOrphan = true
         continue
       }
       if (performance.now() > deadlineMs) throw timeoutError(path, times)

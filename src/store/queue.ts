@@ -47,8 +47,9 @@ export class WriteQueue {
   /**
    * Queue a save. One that is aborted before its turn rejects at once.
    * @param owner - who asks; see {@link close}.
+   * @param needsIndexText - whether to tell the published index too.
    */
-  save(request: SaveRequest, owner: object): Promise<CommittedSave> {
+  save(request: SaveRequest, owner: object, needsIndexText = false): Promise<CommittedSave> {
     const { signal } = request
     const giveUp = (): void => {
       const item = this.#waiting.find((queued) => 'request' in queued && queued.request === request)
@@ -57,7 +58,7 @@ export class WriteQueue {
       item.reject(abortError(signal))
     }
     const outcome = new Promise<CommittedSave>((resolve, reject) => {
-      this.#push({ kind: 'save', owner, request, resolve, reject })
+      this.#push({ kind: 'save', owner, request, needsIndexText, resolve, reject })
     })
     signal?.addEventListener('abort', giveUp)
     return outcome.finally(() => signal?.removeEventListener('abort', giveUp))

@@ -21,13 +21,15 @@ export interface CommittedSave {
   replaced: boolean
   /** The index line's parts as published. */
   entry: IndexEntry
-  /** Latin1 view of the published index, shared by the saves of one transaction. */
+  /** Latin1 view of the published index; `''` unless the job asked for it. */
   indexText: string
 }
 
 /** One save waiting for its outcome; exactly one of the two callbacks is called, once. */
 export interface SaveJob {
   request: SaveRequest
+  /** Whether to tell the index too: as text a large one is costly. */
+  needsIndexText: boolean
   resolve: (saved: CommittedSave) => void
   reject: (error: unknown) => void
 }

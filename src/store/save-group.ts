@@ -89,8 +89,7 @@ async function runAttempts(
     let outcome: SaveAttempt = 'published'
     let wasHeld = false
     try {
-      // Once more under the lock: the wait may have been long.
-      await ensureDirectories(paths.root, fileSystem)
+      if (lock.hadToWait) await ensureDirectories(paths.root, fileSystem)
       await sweepLitter(context, lock)
       outcome = await transaction.attempt(lock)
     } catch (error) {

@@ -2,34 +2,46 @@
  * Saving one or more memories in one transaction.
  *
  * Role: under the lock: read the index, write the memory files, flush the
- * directory once, then the index with all their lines in call order, flush
- * again. A save whose own file fails or is aborted drops out, the others go on.
- * Just before the index is published the lock must still be ours and the index
- * still the version that was read, otherwise everything is decided anew.
- * Taking the lock is the business of `save-group.ts`.
+ * directory once, then publish the index with all their lines in call order,
+ * flush again. The index's temp file is written side by side with theirs: waiting
+ * for the disk is most of a save. A save whose own file fails or is aborted drops
+ * out, the others go on. Just before the index is published the lock must still
+ * be ours and the index still the version that was read, otherwise everything is
+ * decided anew. Taking the lock is the business of `save-group.ts`.
  */
 import { MemoryError } from '../errors.ts'
-import { upsertIndexEntries, utf8BytesCodec } from '../format/index-file.ts'
 import type { IndexEntry } from '../types.ts'
 import { abortError, throwIfAborted } from './abort.ts'
 import type { StagedFile } from './atomic-write.ts'
-import { discardFile, publishFile, stageFile } from './atomic-write.ts'
+import { discardFile, isSweptAway, publishFile, stageFile } from './atomic-write.ts'
 import type { StoreContext } from './context.ts'
 import { mapBounded } from './context.ts'
-import { syncDirectory, writeError } from './directories.ts'
+import type { OpenDirectory } from './directories.ts'
+import { openDirectory, writeError } from './directories.ts'
 import type { ChosenFile } from './file-name.ts'
 import { chooseFile } from './file-name.ts'
 import type { IndexVersion } from './index-bytes.ts'
-import { publishIndex, readIndexVersion } from './index-bytes.ts'
+import { publishStagedIndex, readIndexVersion, stageIndex } from './index-bytes.ts'
+import type { EditedIndex } from './index-edit.ts'
+import { editIndex } from './index-edit.ts'
 import type { Lock } from './lock.ts'
 import { putBack, rollBack } from './rollback.ts'
 import type { Draft, SaveJob } from './save-draft.ts'
 import { fileOf, renderSave } from './save-draft.ts'
+import { giveBackScratch, takeScratch } from './scratch.ts'
 
 export type { CommittedSave, SaveJob } from './save-draft.ts'
 
 /** What a try came to; after `retry` nothing of it is lost or doubled by another one. */
 export type SaveAttempt = 'published' | 'retry'
+
+/** A new index that is not yet visible, with the saves whose lines it has. */
+interface IndexDraft {
+  drafts: readonly Draft[]
+  edited: EditedIndex
+  /** `undefined` when the index has all lines already. */
+  staged: StagedFile | undefined
+}
 
 /** A group of saves between their first try and their outcomes. */
 export class SaveTransaction {
@@ -37,7 +49,9 @@ export class SaveTransaction {
   readonly deferred: SaveJob[] = []
   readonly #context: StoreContext
   #drafts: Draft[]
-  #indexText = ''
+  #indexPieces: readonly Buffer[] = []
+  /** What the index was read into. */
+  #memory: Buffer | undefined
   /** Whether files and lines are visible, so that going back is no longer possible. */
   #isCommitted = false
   /** Told at the end: a caller that exits at once must not leave a lock behind. */
@@ -97,17 +111,16 @@ export class SaveTransaction {
 
   /** Choose the files one after the other, since each choice takes a name. */
   async #chooseFiles(index: IndexVersion): Promise<void> {
-    const taken = new Map<string, string>()
+    const taken = { topics: new Set<string>(), fileNames: new Set<string>() }
     for (const draft of this.#drafts) {
       try {
         throwIfAborted(draft.job.request.signal)
-        const chosen = await chooseFile(this.#context, draft.job.request.key, index.text, taken)
+        const chosen = await chooseFile(this.#context, draft.job.request.key, index, taken)
         if (chosen === 'taken') {
           this.#takeOut(draft)
           this.deferred.push(draft.job)
           continue
         }
-        taken.set(chosen.fileName, chosen.topic)
         await this.#assignFile(draft, chosen)
       } catch (error) {
         await this.#drop(draft, writeError(this.#context.paths.root, error))
@@ -127,30 +140,55 @@ export class SaveTransaction {
     draft.published = { filePath, content: file.content, previous: existing, isVisible: false }
   }
 
-  /** Write and flush every file, then make them visible, if the lock is still ours. */
-  async #publishFiles(lock: Lock): Promise<SaveAttempt> {
-    const { fileSystem, paths } = this.#context
+  /** Write and flush the file of each save that is not visible yet. */
+  async #stageFiles(): Promise<Map<Draft, StagedFile>> {
+    const { fileSystem } = this.#context
     const staged = new Map<Draft, StagedFile>()
     await this.#forEach(async (draft) => {
-      if (draft.published?.isVisible === true) return
+      if (draft.published === undefined || draft.published.isVisible) return
       const { filePath, content } = fileOf(draft)
+      const replaced = { mode: draft.published.previous?.mode }
       const { signal } = draft.job.request
-      staged.set(draft, await stageFile(filePath, content, { fileSystem, signal }))
+      staged.set(draft, await stageFile(filePath, content, { fileSystem, signal, replaced }))
     })
-    const isHeld = await lock.isHeld()
-    if (isHeld) {
-      await this.#forEach(async (draft) => {
-        const file = staged.get(draft)
-        if (file === undefined || draft.published === undefined) return
-        staged.delete(draft)
-        await publishFile(file, fileSystem)
+    return staged
+  }
+
+  /** Write and flush an index with the lines of all saves. */
+  async #stageIndex(base: IndexVersion): Promise<IndexDraft> {
+    const drafts = this.#drafts
+    const edited = editIndex(base.bytes, this.entries)
+    const staged = edited.isChanged
+      ? await stageIndex(this.#context, base, edited.pieces)
+      : undefined
+    return { drafts, edited, staged }
+  }
+
+  async #discard(files: Iterable<StagedFile | undefined>): Promise<void> {
+    const present = [...files].filter((file) => file !== undefined)
+    await mapBounded(present, (file) => discardFile(file, this.#context.fileSystem))
+  }
+
+  /**
+   * Make staged files visible; those whose save drops out are discarded.
+   * @returns `false` when one was swept away, because the lock is not ours any more.
+   */
+  async #publishFiles(staged: Map<Draft, StagedFile>): Promise<boolean> {
+    let isComplete = true
+    await this.#forEach(async (draft) => {
+      const file = staged.get(draft)
+      if (file === undefined || draft.published === undefined) return
+      staged.delete(draft)
+      try {
+        await publishFile(file, this.#context.fileSystem)
         draft.published.isVisible = true
-      })
-    }
-    await mapBounded([...staged.values()], (file) => discardFile(file, fileSystem))
-    if (!isHeld) return 'retry'
-    if (!this.isEmpty) await syncDirectory(paths.root, fileSystem)
-    return 'published'
+      } catch (error) {
+        if (!isSweptAway(error)) throw error
+        isComplete = false
+      }
+    })
+    await this.#discard(staged.values())
+    return isComplete
   }
 
   /**
@@ -158,25 +196,87 @@ export class SaveTransaction {
    * @throws what ends the whole transaction; then call {@link fail} before the lock is released.
    */
   async attempt(lock: Lock): Promise<SaveAttempt> {
-    const index = await readIndexVersion(this.#context)
-    await this.#chooseFiles(index)
-    if ((await this.#publishFiles(lock)) === 'retry') return 'retry'
-    await this.#forEach(async () => {})
+    this.#giveBackMemory()
+    const base = await readIndexVersion(this.#context, (size) => this.#takeMemory(size))
+    await this.#chooseFiles(base)
     if (this.isEmpty) return 'published'
-    const { text } = upsertIndexEntries(index.text, this.entries, utf8BytesCodec)
-    if (text !== index.text) {
-      if (!(await publishIndex(this.#context, lock, index, text))) return 'retry'
+    const directory = await openDirectory(this.#context.paths.root, this.#context.fileSystem)
+    try {
+      return await this.#write(base, lock, directory)
+    } finally {
+      await directory.close()
+    }
+  }
+
+  #takeMemory(size: number): Buffer {
+    this.#giveBackMemory()
+    this.#memory = takeScratch(size)
+    return this.#memory
+  }
+
+  /** No piece of the index may be used from here on. */
+  #giveBackMemory(): void {
+    if (this.#memory !== undefined) giveBackScratch(this.#memory)
+    this.#memory = undefined
+    this.#indexPieces = []
+  }
+
+  async #write(base: IndexVersion, lock: Lock, directory: OpenDirectory): Promise<SaveAttempt> {
+    const [files, staging] = await Promise.allSettled([this.#stageFiles(), this.#stageIndex(base)])
+    const staged = files.status === 'fulfilled' ? files.value : new Map<Draft, StagedFile>()
+    if (staging.status === 'rejected') {
+      await this.#discard(staged.values())
+      throw staging.reason
+    }
+    let index = staging.value
+    if (!(await lock.isHeld())) {
+      await this.#discard([...staged.values(), index.staged])
+      return 'retry'
+    }
+    try {
+      if (!(await this.#publishFiles(staged))) {
+        await this.#discard([index.staged])
+        return 'retry'
+      }
+      if (!this.isEmpty) await directory.sync()
+      await this.#forEach(async () => {})
+      if (index.drafts !== this.#drafts) index = await this.#restageIndex(base, index)
+      if (this.isEmpty) return 'published'
+    } catch (error) {
+      await this.#discard([index.staged])
+      throw error
+    }
+    return this.#publishIndex(base, index, lock, directory)
+  }
+
+  /** Stage the index anew without the lines of saves that dropped out. */
+  async #restageIndex(base: IndexVersion, { staged }: IndexDraft): Promise<IndexDraft> {
+    await this.#discard([staged])
+    const nothing = { drafts: [], edited: { isChanged: false, pieces: [] }, staged: undefined }
+    return this.isEmpty ? nothing : this.#stageIndex(base)
+  }
+
+  async #publishIndex(
+    base: IndexVersion,
+    { edited, staged }: IndexDraft,
+    lock: Lock,
+    directory: OpenDirectory,
+  ): Promise<SaveAttempt> {
+    if (staged !== undefined) {
+      if (!(await publishStagedIndex(this.#context, lock, base, staged))) return 'retry'
       this.#isCommitted = true
-      await syncDirectory(this.#context.paths.root, this.#context.fileSystem)
+      await directory.sync()
     }
     this.#isCommitted = true
-    this.#indexText = text
+    this.#indexPieces = edited.pieces
     return 'published'
   }
 
   /** Once the lock is released: tell every save what became of it; those that are left are durable. */
   settle(): void {
     for (const { job, error } of this.#failures) job.reject(error)
+    const needsIndexText = this.#drafts.some(({ job }) => job.needsIndexText)
+    const indexText = needsIndexText ? Buffer.concat(this.#indexPieces).toString('latin1') : ''
     for (const draft of this.#drafts) {
       const { fileName, filePath, content, entry } = fileOf(draft)
       draft.job.resolve({
@@ -185,10 +285,11 @@ export class SaveTransaction {
         bytes: content.length,
         replaced: draft.published?.previous !== undefined,
         entry,
-        indexText: this.#indexText,
+        indexText: draft.job.needsIndexText ? indexText : '',
       })
     }
     this.#drafts = []
+    this.#giveBackMemory()
   }
 
   /** Every save that is left has failed; put back what is not yet committed. */

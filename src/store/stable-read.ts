@@ -46,6 +46,8 @@ type ReadStats = Pick<BigIntStats, 'dev' | 'ino' | 'size' | 'mtimeNs' | 'ctimeNs
 export interface StableReadOptions {
   fileSystem?: FileSystem
   signal?: AbortSignal | undefined
+  /** Gives memory of at least so many bytes to read into; what is read is a view of it. */
+  allocate?: (size: number) => Buffer
 }
 
 /**
@@ -141,13 +143,20 @@ export function readError(path: string, error: unknown): unknown {
   )
 }
 
-async function readBounded(handle: FileHandle, size: number): Promise<Buffer> {
-  const buffer = Buffer.allocUnsafe(size + 1)
+/** @returns the file's bytes, one more than `size` when it has grown; fewer when it has shrunk. */
+async function readBounded(
+  handle: FileHandle,
+  size: number,
+  allocate: (size: number) => Buffer,
+): Promise<Buffer> {
+  const buffer = allocate(size + 1).subarray(0, size + 1)
   let length = 0
-  while (length < buffer.length) {
+  let isMore = true
+  while (isMore && length < buffer.length) {
     const { bytesRead } = await handle.read(buffer, length, buffer.length - length, length)
-    if (bytesRead === 0) break
     length += bytesRead
+    // Whether there is more after the expected size is told by the later look at the file.
+    isMore = bytesRead > 0 && length < size
   }
   return buffer.subarray(0, length)
 }
@@ -155,7 +164,7 @@ async function readBounded(handle: FileHandle, size: number): Promise<Buffer> {
 /** @returns one version, or `'changed'` when the file was written to meanwhile. */
 async function readVersion(
   path: string,
-  fileSystem: FileSystem,
+  { fileSystem, allocate }: Required<Omit<StableReadOptions, 'signal'>>,
   seen: BigIntStats,
 ): Promise<StableBytes | 'changed'> {
   const handle = await fileSystem.open(path, SAFE_READ_FLAGS)
@@ -163,7 +172,7 @@ async function readVersion(
     const before = await handle.stat({ bigint: true })
     if (!isWhatWasSeen(seen, before)) return 'changed'
     assertReadable(path, before)
-    const bytes = await readBounded(handle, Number(before.size))
+    const bytes = await readBounded(handle, Number(before.size), allocate)
     if (bytes.length !== Number(before.size)) return 'changed'
     if (!heldStill(before, await handle.stat({ bigint: true }))) return 'changed'
     return {
@@ -187,7 +196,11 @@ async function readVersion(
  */
 export async function readStableBytes(
   path: string,
-  { fileSystem = localFileSystem, signal }: StableReadOptions = {},
+  {
+    fileSystem = localFileSystem,
+    signal,
+    allocate = (size) => Buffer.allocUnsafe(size),
+  }: StableReadOptions = {},
 ): Promise<StableBytes | undefined> {
   try {
     for (let attempt = 0; attempt < CHANGED_FILE_ATTEMPTS; attempt += 1) {
@@ -201,7 +214,7 @@ export async function readStableBytes(
       }
       assertReadable(path, seen)
       try {
-        const read = await readVersion(path, fileSystem, seen)
+        const read = await readVersion(path, { fileSystem, allocate }, seen)
         if (read !== 'changed') return read
       } catch (error) {
         if (errnoOf(error) !== 'ENOENT') throw error

@@ -90,7 +90,10 @@ export class ProjectMemoryStore {
    *   (memory file and index as before, unless the message says otherwise).
    */
   async save(input: SaveInput): Promise<SaveResult> {
-    const { fileName, filePath, bytes, replaced } = await this.commit(parseSaveRequest(input))
+    const request = parseSaveRequest(input)
+    throwIfAborted(request.signal)
+    const saved = await writeQueueOf(this.#context).save(request, this)
+    const { fileName, filePath, bytes, replaced } = saved
     return { fileName, filePath, bytes, replaced }
   }
 
@@ -100,7 +103,7 @@ export class ProjectMemoryStore {
    */
   async commit(request: SaveRequest): Promise<CommittedSave> {
     throwIfAborted(request.signal)
-    return writeQueueOf(this.#context).save(request, this)
+    return writeQueueOf(this.#context).save(request, this, true)
   }
 
   /**

@@ -95,6 +95,17 @@ test('spellings of a topic in another script share one file, in both orders', as
   }
 })
 
+test('spellings of a topic in another script that are saved at once share one file', async () => {
+  const memory = await testMemory()
+  const saved = await Promise.all(
+    ['部署 规则', '部署-规则', '部署  规则'].map((key) => save(memory, key)),
+  )
+  expect(saved.map(({ replaced }) => replaced)).toEqual([false, true, true])
+  expect(new Set(saved.map(({ fileName }) => fileName)).size).toBe(1)
+  expect(await memoryFilesOf(memory)).toEqual([saved[0]?.fileName])
+  expect(await linesOf(memory)).toHaveLength(1)
+})
+
 test('composed and decomposed characters are one memory', async () => {
   const memory = await testMemory()
   const { fileName } = await save(memory, 'café deploy'.normalize('NFC'), 'one')
