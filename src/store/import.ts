@@ -177,7 +177,9 @@ class Import {
       scanIndexEntries(index.text, utf8BytesCodec).map(({ fileName }) => fileName),
     )
     if (!(await lock.isHeld())) return RETRY
-    for (const file of files) if (file.state === 'new') await this.#copy(file)
+    for (const file of files) {
+      if (file.state === 'new' && !(await this.#copy(file))) file.state = 'differs'
+    }
     await syncDirectory(paths.root, fileSystem)
     const entries = files
       .filter(({ fileName, state }) => state !== 'differs' && !listed.has(fileName))
@@ -202,7 +204,8 @@ class Import {
     for (const file of this.#published) await putBack(file, this.#context).catch(() => undefined)
   }
 
-  async #copy({ fileName, mtimeMs, text }: PlannedFile): Promise<void> {
+  /** @returns `false` when a file of this name has appeared meanwhile. */
+  async #copy({ fileName, mtimeMs, text }: PlannedFile): Promise<boolean> {
     const { fileSystem, paths } = this.#context
     const filePath = join(paths.root, fileName)
     const content = Buffer.from(text)
@@ -215,9 +218,10 @@ class Import {
     } finally {
       if (!isFree) await discardFile(staged, fileSystem)
     }
-    if (!isFree) return
+    if (!isFree) return false
     await publishFile(staged, fileSystem)
     this.#published.push({ filePath, content, previous: undefined, isVisible: true })
+    return true
   }
 }
 

@@ -80,13 +80,13 @@ describe.skipIf(!hostSupport().supported)('the command /memory', () => {
     await memory.save(session, { key: 'Rule', content: 'x' })
     await run(session, '/memory forget Rule')
     const project = await memory.home.project('origin')
-    const trash = (await memoryTree(memory.home)).filter((path) => path.endsWith('rule.md.trash'))
-    const [path = ''] = trash.filter((name) =>
-      memoryPaths(memory.home, project).root.includes(name.split('/')[1] ?? ''),
+    const folder = memoryPaths(memory.home, project).root.split('/').at(-2) ?? ''
+    const path = (await memoryTree(memory.home)).find(
+      (name) => name.includes(folder) && name.endsWith('rule.md.trash'),
     )
-    const [record] = (await readFile(join(memory.home.dshHome, 'memories', path), 'utf8')).split(
-      '\n',
-    )
+    const [record] = (
+      await readFile(join(memory.home.dshHome, 'memories', path ?? ''), 'utf8')
+    ).split('\n')
     expect(JSON.parse(record ?? '')).toMatchObject({ fileName: 'rule.md', sessionId: session })
   })
 

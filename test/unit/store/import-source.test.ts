@@ -124,6 +124,22 @@ describe('memories of Claude Code', () => {
     })
   })
 
+  test('are looked for under both spellings of the path, the proven one first', async () => {
+    const made = await world()
+    await claudeFolder(made)
+    const link = join(made.home, 'link')
+    await symlink(made.project, link)
+    expect(await made.find('claude-code', { project: link })).toMatchObject({
+      isThisProject: false,
+    })
+    const directory = await claudeFolder({ ...made, project: link }, [line(link)])
+    expect(await made.find('claude-code', { project: link })).toEqual({
+      directory,
+      isThisProject: true,
+      otherProjects: [],
+    })
+  })
+
   test('are found in a log that begins with something very long', async () => {
     const made = await world()
     const long = JSON.stringify({ type: 'snapshot', data: 'x'.repeat(300_000) })

@@ -138,6 +138,27 @@ describe('an import', () => {
     expect(await indexOf(memory)).toContain('- [The Rule](rule.md)')
   })
 
+  test('gives no line to a file of other content', async () => {
+    const memory = await testMemory()
+    await givenFiles(memory, { 'tide.md': 'mine' })
+    await importMemories(await source(FILES), memory.paths)
+    expect(await indexOf(memory)).not.toContain('tide.md')
+  })
+
+  test('does not overwrite a file that appears while it runs', async () => {
+    const memory = await testMemory()
+    const path = join(memory.paths.root, 'tide.md')
+    const watched = watchFileSystem(async ({ name, path: temporary }) => {
+      const isOfTide = name === 'utimes' && temporary.includes('tide.md')
+      if (isOfTide) await writeFile(path, 'came first')
+    })
+    const items = await importMemories(await source(FILES), memory.paths, watched.fileSystem)
+    expect(await readFile(path, 'utf8')).toBe('came first')
+    expect(states(items)).toMatchObject({ 'tide.md': 'differs', 'rule.md': 'new' })
+    expect(await indexOf(memory)).not.toContain('tide.md')
+    expect(await litterOf(memory)).toEqual([])
+  })
+
   test('lets no line of the other index carry characters that hide', async () => {
     const memory = await testMemory()
     const directory = await source({
