@@ -22,7 +22,7 @@ const METHODS = [
   'utimes',
 ]
 
-const HANDLE_METHODS = new Set(['chmod', 'close', 'read', 'stat', 'sync', 'utimes', 'writeFile'])
+const HANDLE_METHODS = new Set(['chmod', 'close', 'read', 'stat', 'sync', 'utimes', 'writev'])
 
 /** An error as Node makes it for a failed system call. */
 export function systemError(errno, syscall, path) {

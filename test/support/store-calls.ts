@@ -10,9 +10,9 @@ export function isFileRename({ name, to }: FileSystemCall): boolean {
   return name === 'rename' && to?.endsWith('.md') === true && !to.endsWith('/MEMORY.md')
 }
 
-/** The moment at which the temp file of a new index is made: all memory files are visible by then. */
-export function isIndexStaging({ name, path }: FileSystemCall): boolean {
-  return name === 'open' && path.includes('.MEMORY.md.tmp-')
+/** The moment at which the directory is flushed: at first, all memory files are visible and the index is the old one. */
+export function isDirectoryFlush({ name, path }: FileSystemCall): boolean {
+  return name === 'handle.sync' && path.endsWith('/memory')
 }
 
 /** Run something once, before the first call that matches. */

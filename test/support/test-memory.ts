@@ -20,11 +20,11 @@ export interface TestMemory {
 }
 
 /** Where temp directories are made: in memory where the system has such a place, since many saves wait for the disk. */
-const BASE = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
+export const TEMPORARY_BASE = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 
 /** Make a memory; nothing is on the disk but an empty `DSH_HOME`. Removed when the running test ends. */
 export async function testMemory(options: ProjectMemoryStoreOptions = {}): Promise<TestMemory> {
-  const home = await mkdtemp(join(BASE, 'project-memory-'))
+  const home = await mkdtemp(join(TEMPORARY_BASE, 'project-memory-'))
   onTestFinished(() => rm(home, { recursive: true, force: true }))
   const paths = resolveProjectMemoryPaths('/work/app', { DSH_HOME: home })
   return {

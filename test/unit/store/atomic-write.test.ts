@@ -12,7 +12,8 @@ import {
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { SymlinkWriteRefusedError } from '../../../src/errors.ts'
-import { writeFileAtomic } from '../../../src/store/atomic-write.ts'
+import { publishFile, stageFile, writeFileAtomic } from '../../../src/store/atomic-write.ts'
+import { localFileSystem } from '../../../src/store/file-system.ts'
 import { isTemporaryName, temporaryPathOf } from '../../../src/store/temporary-name.ts'
 import { failMatching, watchFileSystem } from '../../support/faulty-file-system.mjs'
 import type { FileSystemCall } from '../../support/faulty-file-system.mjs'
@@ -61,7 +62,7 @@ test('data is flushed before the rename, and the directory after it', async () =
     at === directory ? `${name} of the directory` : name,
   )
   const steps = [
-    'handle.writeFile',
+    'handle.writev',
     'handle.sync',
     'handle.close',
     'rename',
@@ -75,6 +76,20 @@ test('the old file is never written to: readers keep the version they opened', a
   const { ino } = await lstat(path)
   await writeFileAtomic(path, 'new')
   expect((await lstat(path)).ino).not.toBe(ino)
+})
+
+test('a system that takes only some bytes at a time gets all of them in the end', async () => {
+  const { path } = await target('old')
+  const open: typeof localFileSystem.open = async (...args) => {
+    const handle = await localFileSystem.open(...args)
+    const writev = async ([first]: readonly Uint8Array[]) =>
+      handle.write(first ?? Buffer.alloc(0), 0, Math.min(3, first?.length ?? 0))
+    return Object.assign(handle, { writev })
+  }
+  const pieces = ['one ', '', 'two and ', 'three'].map((text) => Buffer.from(text))
+  const fileSystem = { ...localFileSystem, open }
+  await publishFile(await stageFile(path, pieces, { fileSystem }))
+  expect(await readFile(path, 'utf8')).toBe('one two and three')
 })
 
 test('a link is refused with its own error, and neither link nor target change', async () => {
@@ -209,7 +224,7 @@ test('an aborted write leaves the old file and no temp file', async () => {
   await expect(writeFileAtomic(path, 'new', AbortSignal.abort())).rejects.toMatchObject({
     name: 'AbortError',
   })
-  for (const moment of ['open', 'handle.writeFile', 'handle.sync', 'handle.close']) {
+  for (const moment of ['open', 'handle.writev', 'handle.sync', 'handle.close']) {
     const controller = new AbortController()
     const { fileSystem } = watchFileSystem(({ name }) => {
       if (name === moment) controller.abort('not an error')

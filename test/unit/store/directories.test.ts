@@ -9,12 +9,14 @@ import {
   writeFile,
 } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { resolveProjectMemoryPaths } from '../../../src/store/paths.ts'
 import { ProjectMemoryStore } from '../../../src/store/store.ts'
 import { watchFileSystem } from '../../support/faulty-file-system.mjs'
+import type { FileSystemCall } from '../../support/faulty-file-system.mjs'
+import { once } from '../../support/store-calls.ts'
 import { temporaryDirectory } from '../../support/temp-directory.ts'
-import { givenFiles, indexOf, linesOf, testMemory } from '../../support/test-memory.ts'
+import { givenFiles, indexOf, linesOf, testMemory, holdLock } from '../../support/test-memory.ts'
 
 test('new directories and files are for the owner alone, also while they are written', async () => {
   const before = process.umask(0o022)
@@ -79,17 +81,19 @@ test('a link that takes the place of the memory directory while the lock is awai
   const victim = await temporaryDirectory()
   const watched = watchFileSystem()
   const memory = await testMemory({ fileSystem: watched.fileSystem })
-  await givenFiles(memory, {})
+  const release = await holdLock(memory)
   const { root } = memory.paths
-  watched.before = async ({ name, path }) => {
-    if (name !== 'mkdir' || path !== memory.lockPath) return
+  const isWait = ({ name, path }: FileSystemCall): boolean =>
+    name === 'mkdir' && path === memory.lockPath
+  watched.before = once(isWait, async () => {
     await rename(root, `${root}-moved`)
     await symlink(victim, root)
-  }
-  await expect(memory.store.save({ key: 'x', content: 'c' })).rejects.toMatchObject({
-    code: 'UNSAFE_PATH',
-    path: root,
   })
+  const saving = memory.store.save({ key: 'x', content: 'c' })
+  saving.catch(() => {})
+  await vi.waitFor(() => expect(watched.calls.filter(isWait).length).toBeGreaterThan(1))
+  await release()
+  await expect(saving).rejects.toMatchObject({ code: 'UNSAFE_PATH', path: root })
   expect(await readdir(victim)).toEqual([])
 })
 

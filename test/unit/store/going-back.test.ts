@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { failMatching, watchFileSystem } from '../../support/faulty-file-system.mjs'
 import type { WatchedFileSystem } from '../../support/faulty-file-system.mjs'
-import { isFileRename, isIndexRename, isIndexStaging, once } from '../../support/store-calls.ts'
+import { isFileRename, isIndexRename, isDirectoryFlush, once } from '../../support/store-calls.ts'
 import {
   fileOf,
   linesOf,
@@ -49,7 +49,7 @@ test('an index that cannot be looked over again is reported, and nothing is take
 test('a lock that is lost at every try ends in LOCK_LOST, with nothing left behind', async () => {
   const { memory, watched } = await place()
   watched.before = async (call) => {
-    if (isIndexStaging(call)) await takeLockAway(memory)
+    if (isDirectoryFlush(call)) await takeLockAway(memory).catch(() => {})
   }
   await expect(memory.store.save({ key: 'mine', content: 'c' })).rejects.toMatchObject({
     code: 'LOCK_LOST',
@@ -65,7 +65,7 @@ test('a lock that is lost at every try ends in LOCK_LOST, with nothing left behi
 
 test('a lock lost and not to be had again takes a visible file back and says why', async () => {
   const { memory, watched } = await place()
-  watched.before = once(isIndexStaging, async () => {
+  watched.before = once(isDirectoryFlush, async () => {
     await takeLockAway(memory)
     await mkdir(memory.lockPath)
   })
@@ -78,7 +78,7 @@ test('a lock lost and not to be had again takes a visible file back and says why
 test('an abort during the second wait for the lock takes a visible file back', async () => {
   const { memory, watched } = await place()
   const controller = new AbortController()
-  watched.before = once(isIndexStaging, async () => {
+  watched.before = once(isDirectoryFlush, async () => {
     await takeLockAway(memory)
     await mkdir(memory.lockPath)
     watched.calls.length = 0

@@ -67,12 +67,12 @@ test('more saves than one transaction takes are split and all kept', async () =>
   expect(await linesOf(memory)).toEqual(linesFor(keys))
 })
 
-test('at most 16 files are open at once', async () => {
+test('at most 16 memory files are open at once', async () => {
   const { memory, watched } = await watchedMemory()
   let open = 0
   let most = 0
   watched.before = ({ name, path }) => {
-    if (!path.includes('.tmp-')) return
+    if (!path.includes('.md.tmp-') || path.includes('.MEMORY.')) return
     if (name === 'open') most = Math.max(most, (open += 1))
     if (name === 'handle.close') open -= 1
   }
@@ -100,7 +100,7 @@ test('the promise resolves only after the directory of the index was flushed', a
 
 test('a save whose file cannot be written drops out alone, the others are kept', async () => {
   const isBad = ({ name, path }: FileSystemCall): boolean =>
-    name === 'handle.writeFile' && path.includes('.k7.md.')
+    name === 'handle.writev' && path.includes('.k7.md.')
   const watched = watchFileSystem(failMatching(isBad, 'ENOSPC'))
   const memory = await testMemory({ fileSystem: watched.fileSystem })
   const keys = keysOf(20)
@@ -163,7 +163,7 @@ test('the same key twice in a group is two transactions: the last wins and says 
 
 test('a repeated key whose first save fails is a new memory', async () => {
   const isFirst = ({ name, path }: FileSystemCall): boolean =>
-    name === 'handle.writeFile' && path.includes('.k0.md.')
+    name === 'handle.writev' && path.includes('.k0.md.')
   const watched = watchFileSystem(failMatching(isFirst, 'EIO', 1))
   const memory = await testMemory({ fileSystem: watched.fileSystem })
   const [first, second] = await Promise.allSettled([

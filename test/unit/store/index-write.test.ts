@@ -212,7 +212,7 @@ test('an index at the size limit takes a replacement, but no line that would mak
   await expect(memory.store.save({ key: 'B', content: 'c' })).rejects.toMatchObject({
     code: 'FILE_TOO_LARGE',
     message: expect.stringMatching(
-      /remove old lines first; the index was not updated and the memory files are as before$/u,
+      /would grow over 5242880 bytes; remove old lines first$/u,
     ) as string,
   })
   expect(await snapshotOf(memory)).toEqual(before)

@@ -77,7 +77,7 @@ test('a temp file that could not be removed is removed by the next save, young a
   await expect(memory.store.save({ key: 'x', content: 'c' })).rejects.toMatchObject({
     errno: 'ENOSPC',
   })
-  expect(await litterOf(memory)).toHaveLength(1)
+  expect(await litterOf(memory)).toHaveLength(2)
   watched.before = () => {}
   await memory.store.save({ key: 'y', content: 'c' })
   expect(await litterOf(memory)).toEqual([])

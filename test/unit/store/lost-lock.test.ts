@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { watchFileSystem } from '../../support/faulty-file-system.mjs'
 import type { FileSystemCall, WatchedFileSystem } from '../../support/faulty-file-system.mjs'
-import { isFileRename, isIndexRename, isIndexStaging, once } from '../../support/store-calls.ts'
+import { isFileRename, isIndexRename, isDirectoryFlush, once } from '../../support/store-calls.ts'
 import {
   anotherStore,
   fileOf,
@@ -56,7 +56,7 @@ test('a lock lost before the files are visible: both savers are kept', async () 
 test('a lock lost before the index is published: the file is written once, the line is added to the new index', async () => {
   const { memory, watched } = await place()
   const other = anotherStore(memory)
-  watched.before = once(isIndexStaging, async () => {
+  watched.before = once(isDirectoryFlush, async () => {
     await takeLockAway(memory)
     await other.save({ key: 'theirs', content: 'c', description: 'd' })
   })
@@ -70,7 +70,7 @@ test('a lock lost before the index is published: the file is written once, the l
 test('a lock lost while the other saves the same key: the later file wins, with its own line', async () => {
   const { memory, watched } = await place()
   const other = anotherStore(memory)
-  watched.before = once(isIndexStaging, async () => {
+  watched.before = once(isDirectoryFlush, async () => {
     await takeLockAway(memory)
     await other.save({ key: 'rule', content: 'theirs', description: 'their hook' })
   })
@@ -94,7 +94,7 @@ test('the same bytes saved by another before ours became visible count as replac
 
 test('a file that another removed after we made it visible is written again', async () => {
   const { memory, watched } = await place()
-  watched.before = once(isIndexStaging, async () => {
+  watched.before = once(isDirectoryFlush, async () => {
     await takeLockAway(memory)
     await rm(join(memory.paths.root, 'mine.md'))
   })
@@ -109,7 +109,7 @@ test('when the second try goes to another file, the file of the first is taken b
   const { memory, watched } = await place()
   const other = anotherStore(memory)
   let theirs = ''
-  watched.before = once(isIndexStaging, async () => {
+  watched.before = once(isDirectoryFlush, async () => {
     await takeLockAway(memory)
     theirs = (await other.save({ key: '部署-规则', content: 'theirs', description: 'd' })).fileName
   })
