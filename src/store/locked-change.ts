@@ -23,9 +23,9 @@ export type Attempt<T> = { isDone: true; value: T } | { isDone: false }
 export const RETRY: Attempt<never> = { isDone: false }
 
 /**
- * Run a change under the lock. A change that ends with its lock lost may have
+ * Run a change under the lock. A try that ends with its lock lost may have
  * overwritten a newer index in its last step: the index is then looked over once
- * more, see `reconcileIndex`.
+ * more in the end, see `reconcileIndex`.
  * @param attempt - one try under a held lock; throws to give up.
  * @param signal - ends waiting for the lock with an `AbortError`.
  * @throws MemoryError `LOCK_LOST` when every try lost its lock, `LOCK_TIMEOUT`, or what `attempt`
@@ -36,30 +36,58 @@ export async function runLocked<T>(
   attempt: (lock: Lock) => Promise<Attempt<T>>,
   signal?: AbortSignal,
 ): Promise<T> {
-  const { fileSystem, lockPath, lockTimes: times, paths } = context
-  for (let count = 0; count < CHANGE_ATTEMPTS; count += 1) {
-    const startedMs = Date.now()
-    const lock = await acquireLock(lockPath, { fileSystem, signal, times })
-    let outcome: Attempt<T>
-    let wasHeld: boolean
-    try {
-      await sweepLitter(context, lock)
-      outcome = await attempt(lock)
-    } finally {
-      wasHeld = await lock.release()
-    }
-    if (!outcome.isDone) continue
-    if (wasHeld) return outcome.value
-    try {
-      await reconcileIndex(context, [], startedMs)
-    } catch (error) {
-      throw unconfirmedError('changed', paths.root, error)
-    }
-    return outcome.value
+  const run = new LockedRun(context)
+  let value: T
+  try {
+    value = await run.result(attempt, signal)
+  } catch (error) {
+    await run.lookOver().catch(() => undefined)
+    throw error
   }
-  throw new MemoryError(
-    'LOCK_LOST',
-    `the lock ${lockPath} was taken over ${CHANGE_ATTEMPTS} times; try again`,
-    { path: lockPath },
-  )
+  try {
+    await run.lookOver()
+  } catch (error) {
+    throw unconfirmedError('changed', context.paths.root, error)
+  }
+  return value
+}
+
+class LockedRun {
+  readonly #context: StoreContext
+  /** When the first try began that lost its lock, ms since the epoch. */
+  #doubtfulSinceMs: number | undefined
+
+  constructor(context: StoreContext) {
+    this.#context = context
+  }
+
+  async result<T>(
+    attempt: (lock: Lock) => Promise<Attempt<T>>,
+    signal: AbortSignal | undefined,
+  ): Promise<T> {
+    const { fileSystem, lockPath, lockTimes: times } = this.#context
+    for (let count = 0; count < CHANGE_ATTEMPTS; count += 1) {
+      const startedMs = Date.now()
+      const lock = await acquireLock(lockPath, { fileSystem, signal, times })
+      let outcome: Attempt<T>
+      try {
+        await sweepLitter(this.#context, lock)
+        outcome = await attempt(lock)
+      } finally {
+        if (!(await lock.release())) this.#doubtfulSinceMs ??= startedMs
+      }
+      if (outcome.isDone) return outcome.value
+    }
+    throw new MemoryError(
+      'LOCK_LOST',
+      `the lock ${lockPath} was taken over ${CHANGE_ATTEMPTS} times; try again`,
+      { path: lockPath },
+    )
+  }
+
+  /** Does nothing as long as every lock was held to its end. */
+  async lookOver(): Promise<void> {
+    if (this.#doubtfulSinceMs === undefined) return
+    await reconcileIndex(this.#context, [], this.#doubtfulSinceMs)
+  }
 }
