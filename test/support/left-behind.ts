@@ -89,7 +89,7 @@ export async function laterCopyOf(memory: TestMemory): Promise<TestMemory> {
 }
 
 /** Assert that doctor names every file without line and every line without file. */
-async function expectNamed(memory: TestMemory): Promise<void> {
+export async function expectNamed(memory: TestMemory): Promise<void> {
   const { files, index } = await contentsOf(memory)
   const listed = new Set(listedIn(index))
   const findings = await anotherStore(memory).examine()
