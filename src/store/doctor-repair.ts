@@ -72,9 +72,12 @@ async function mendFiles(context: StoreContext, findings: readonly Finding[]): P
   const { fileSystem, paths } = context
   for (const { code, path } of findings) {
     try {
-      if (code === 'temporary-file' || code === 'unfinished-forget') {
+      if (code === 'unfinished-forget') {
         await fileSystem.rm(path, { force: true })
-      } else if (code === 'stale-lock' && path !== context.lockPath) {
+      } else if (
+        code === 'temporary-file' ||
+        (code === 'stale-lock' && path !== context.lockPath)
+      ) {
         await fileSystem.rm(path, { recursive: true, force: true })
       } else if (code === 'open-permissions') {
         const { mode } = await fileSystem.lstat(path)

@@ -28,9 +28,12 @@ export function temporaryPathOf(target: string): string {
   return join(dirname(target), name)
 }
 
-/** @returns whether a name is one that {@link temporaryPathOf} gives. */
+/** The directory in which the host's writer stages a memory that a model writes by hand. */
+const HOST_STAGING = /^\..+\.md\.\d+\.[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\.tmpdir$/u
+
+/** @returns whether a name is one that {@link temporaryPathOf} or the host's file writer gives. */
 export function isTemporaryName(name: string): boolean {
-  return /^\..+\.tmp-[0-9a-f]{24}$/u.test(name)
+  return /^\..+\.tmp-[0-9a-f]{24}$/u.test(name) || HOST_STAGING.test(name)
 }
 
 const leftOver = new Set<string>()

@@ -1,5 +1,5 @@
 /** Changes that somebody else makes under the memory's queue and lock. */
-import { mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, stat, symlink, utimes, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { failMatching, watchFileSystem } from '../../support/faulty-file-system.mjs'
@@ -64,6 +64,30 @@ test('does not begin when a link stands in the path', async () => {
   })
   await expect(change).rejects.toMatchObject({ code: 'UNSAFE_PATH' })
   expect(hasBegun).toBe(false)
+})
+
+test('sweeps what a killed writer of the host has staged, and doctor knows it too', async () => {
+  const memory = await testMemory()
+  const { paths, store } = memory
+  const staging = '.a.md.4711.01234567-89ab-4cde-8f01-23456789abcd.tmpdir'
+  const stage = async (): Promise<void> => {
+    await mkdir(join(paths.root, staging), { recursive: true })
+    await writeFile(join(paths.root, staging, 'a.md.tmp'), 'half')
+  }
+  await stage()
+  const findings = await store.examine()
+  expect(findings.map(({ code }) => code)).toEqual(['temporary-file'])
+  await store.repair(findings)
+  expect(await readdir(paths.root)).toEqual([])
+
+  await stage()
+  await store.exclusively(async () => undefined)
+  expect(await readdir(paths.root)).toEqual([staging])
+  const other = await testMemory()
+  await mkdir(join(other.paths.root, staging), { recursive: true })
+  await utimes(join(other.paths.root, staging), 1_000, 1_000)
+  await other.store.exclusively(async () => undefined)
+  expect(await readdir(other.paths.root)).toEqual([])
 })
 
 test('gives up waiting for the lock when aborted', async () => {
