@@ -20,6 +20,7 @@ import { locateMemory } from './locate.ts'
 import type { Attempt } from './locked-change.ts'
 import { RETRY, runLocked } from './locked-change.ts'
 import type { Lock } from './lock.ts'
+import { removeVersion } from './remove-version.ts'
 import { withOutcome } from './rollback.ts'
 import { keptUntilMs, listTrash, pruneTrash, writeTrash } from './trash.ts'
 import { unconfirmedError } from './unconfirmed.ts'
@@ -119,7 +120,9 @@ class Forgetting {
     if (memory.file !== undefined) {
       // The file may by now be another writer's new version.
       if (!(await lock.isHeld())) return this.#startOver()
-      await this.#removeFile(memory, lock)
+      if (!(await this.#removeFile(memory.filePath, memory.file.bytes, lock))) {
+        return this.#startOver()
+      }
       await this.#sync()
     }
     await pruneTrash(this.#context, Date.now())
@@ -140,7 +143,7 @@ class Forgetting {
     if (!(await lock.isHeld())) return false
     const { filePath } = memory
     if (memory.file !== undefined) {
-      await this.#unlink(filePath)
+      if (!(await this.#remove(filePath, memory.file.bytes))) return false
       await this.#sync()
     }
     try {
@@ -154,9 +157,10 @@ class Forgetting {
     return true
   }
 
-  async #unlink(path: string): Promise<void> {
+  /** @returns `false` when the file is another version by now. */
+  async #remove(path: string, bytes: Buffer): Promise<boolean> {
     try {
-      await this.#context.fileSystem.rm(path, { force: true })
+      return await removeVersion(path, bytes, this.#context.fileSystem)
     } catch (error) {
       throw writeError(path, error)
     }
@@ -201,10 +205,13 @@ class Forgetting {
     await this.#context.fileSystem.rm(path, { force: true }).catch(() => undefined)
   }
 
-  /** Remove the file; when that fails the entry is put back, so that the memory is whole again. */
-  async #removeFile({ filePath }: LocatedMemory, lock: Lock): Promise<void> {
+  /**
+   * Remove the file; when that fails the entry is put back, so that the memory is whole again.
+   * @returns `false` when the file is another version by now.
+   */
+  async #removeFile(filePath: string, bytes: Buffer, lock: Lock): Promise<boolean> {
     try {
-      await this.#unlink(filePath)
+      return await this.#remove(filePath, bytes)
     } catch (error) {
       if (!(error instanceof Error)) throw error
       if (await this.#putEntryBack(lock).catch(() => false)) {
@@ -231,8 +238,12 @@ class Forgetting {
     const { fileSystem } = this.#context
     const items = await listTrash(this.#context, 'all')
     for (const { path } of items.filter(({ record }) => record.fileName === fileName)) {
-      await this.#unlink(path)
-      await syncDirectory(dirname(path), fileSystem)
+      try {
+        await fileSystem.rm(path, { force: true })
+        await syncDirectory(dirname(path), fileSystem)
+      } catch (error) {
+        throw writeError(path, error)
+      }
     }
   }
 }

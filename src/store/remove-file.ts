@@ -17,6 +17,7 @@ import { locateMemory } from './locate.ts'
 import type { Attempt } from './locked-change.ts'
 import { RETRY, runLocked } from './locked-change.ts'
 import type { Lock } from './lock.ts'
+import { removeVersion } from './remove-version.ts'
 import { pruneTrash, writeTrash } from './trash.ts'
 
 /** A request to remove one file. */
@@ -65,8 +66,8 @@ async function attemptRemoval(
   let isRemoved = false
   try {
     if (!(await lock.isHeld())) return RETRY
-    await fileSystem.unlink(filePath)
-    isRemoved = true
+    isRemoved = await removeVersion(filePath, file.bytes, fileSystem)
+    if (!isRemoved) return RETRY
     await syncDirectory(paths.root, fileSystem)
   } catch (error) {
     throw writeError(filePath, error)

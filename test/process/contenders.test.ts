@@ -33,14 +33,14 @@ afterAll(() => {
 })
 
 /** The keys that must be there after what a process has said; shared ones are left out. */
-function keptKeys(said: readonly Said[]): Set<string> {
+function keptKeys(said: readonly Said[]): string[] {
   const kept = new Set<string>()
   for (const { done } of said) {
     if (done === undefined || done.key === 'contested') continue
     if (done.kind === 'save') kept.add(done.key)
     else kept.delete(done.key)
   }
-  return kept
+  return [...kept]
 }
 
 async function expectAllThere(memory: TestMemory, keys: Iterable<string>): Promise<void> {
@@ -90,7 +90,7 @@ test(
     count.changes += said.filter(({ done }) => done !== undefined).length
     await expectAllThere(
       memory,
-      processes.flatMap((process) => [...keptKeys(process.said)]),
+      processes.flatMap((process) => keptKeys(process.said)),
     )
     const { files } = await contentsOf(memory)
     for (const [name, text] of Object.entries(files)) expect(text, name).toMatch(/\nend \d+\n*$/u)
@@ -208,7 +208,7 @@ test.each(IS_FULL ? ORPHANS : ORPHANS.slice(1, 2))(
     for (const end of ends) expect(end).toMatchObject({ code: 0, errors: '' })
     await expectAllThere(
       memory,
-      processes.flatMap((process) => [...keptKeys(process.said)]),
+      processes.flatMap((process) => keptKeys(process.said)),
     )
   },
   TIMEOUT_MS,
