@@ -68,10 +68,10 @@ test('a crash before the file is gone is a forget to finish once its line is awa
   const watched = watchFileSystem()
   const memory = await testMemory({ fileSystem: watched.fileSystem, lockTimes: SHORT_LOCK_TIMES })
   await givenFiles(memory, { ...FILES, 'MEMORY.md': '- [First](first.md)\n' })
-  // What a killed process cannot do any more: unlink the file, or its copy.
+  // What a killed process cannot do any more: move the file away, or remove its copy.
   watched.before = ({ name, path }) => {
-    const isCopy = path.endsWith('.trash')
-    if ((name === 'unlink' || name === 'rm') && (isCopy || path.endsWith('rule.md'))) {
+    const isMove = name === 'rename' && path.endsWith('/rule.md')
+    if (isMove || (name === 'rm' && path.endsWith('.trash'))) {
       throw Object.assign(new Error('killed'), { code: 'EIO' })
     }
   }
