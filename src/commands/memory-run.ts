@@ -129,10 +129,10 @@ export async function runMemoryCommand(call: MemoryCommandCall): Promise<Command
   }
   const project = memory().project(agent)
   if (project === undefined) return { kind: 'error', text: options.texts.noProject }
-  const store = (await stores()).of(project)
   const projectPath = agent.session.header.cwd ?? project.projectRoot
-  const scope: MemoryScope = { store, projectPath, env: process.env }
   try {
+    const store = (await stores()).of(project)
+    const scope: MemoryScope = { store, projectPath, env: process.env }
     return toResult(await run(words(rawInput), scope, call, options), options)
   } catch (error) {
     return toResult(failureOf(error), options)

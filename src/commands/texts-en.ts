@@ -112,7 +112,7 @@ The memories lie in $DSH_HOME (default ~/.dsh). Run ${command} where for the exa
   givenLines: (indexFile: string) => `Given, from ${indexFile}:`,
   omittedLines: {
     'over-limit': (lines: number, characters: number, isRecent: boolean) =>
-      `Left out, over the limit of ${lines} lines and ${characters} characters (${isRecent ? 'what was written last stays' : 'the first lines stay'}):`,
+      `Left out, over the limit of ${plural(lines, 'line', 'lines')} and ${plural(characters, 'character', 'characters')} (${isRecent ? 'what was written last stays' : 'the first lines stay'}):`,
     cut: 'Only the beginning of this line fitted:',
     comment: 'Left out, HTML comments:',
     frontmatter: 'Left out, the header of the index:',

@@ -114,7 +114,7 @@ describe.skipIf(!hostSupport().supported)('the command /memory', () => {
     await withLimit(async (host, session) => {
       const text = (await command(host, session, '/memory why'))?.text ?? ''
       expect(text).toContain('is given 1 of 3 entries')
-      expect(text).toMatch(/over the limit of 1 lines[^]*\(rule-0\.md\)[^]*\(rule-1\.md\)/)
+      expect(text).toMatch(/over the limit of 1 line and [^]*\(rule-0\.md\)[^]*\(rule-1\.md\)/)
     })
   })
 

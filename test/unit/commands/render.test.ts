@@ -136,7 +136,7 @@ describe('what a session was given', () => {
     expect(text).toContain('1,600 characters, about 400 tokens')
     expect(text).toContain('Tokens are estimated')
     for (const { line } of WHY.omitted) expect(text).toContain(`\n  ${line}`)
-    expect(text).toContain('over the limit of 200 lines and 25000 characters')
+    expect(text).toContain('over the limit of 200 lines and 25,000 characters')
     expect(text).toContain('what was written last stays')
   })
 
