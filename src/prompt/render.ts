@@ -84,11 +84,14 @@ export function renderIndexContext(root: string, view: IndexView): string {
 /**
  * What stands in place of an index that cannot be read.
  * @param root - memory directory.
- * @param reason - why, for instance `it is not UTF-8 text`; put on one line.
+ * @param reason - why, for instance `it is not UTF-8 text`; put on one line, the path at its start
+ *   left out.
  * @returns one line.
  */
 export function renderUnreadableIndex(root: string, reason: string): string {
-  return unreadableIndexLine(indexFileSpan(root), toSingleLine(reason).replace(/\.+$/, ''))
+  const named = `${bareRoot(root)}/${MEMORY_INDEX_FILE_NAME} `
+  const short = reason.startsWith(named) ? `it ${reason.slice(named.length)}` : reason
+  return unreadableIndexLine(indexFileSpan(root), toSingleLine(short).replace(/\.+$/, ''))
 }
 
 function indexFileSpan(root: string): string {

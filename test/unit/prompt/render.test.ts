@@ -123,6 +123,12 @@ describe('the index context', () => {
     expect(renderMemoryContext(root, index, { lineLimit: 300 })).not.toContain('WARNING')
   })
 
+  it('names the unreadable index once, also when the reason begins with its path', () => {
+    const line = renderUnreadableIndex('/m', '/m/MEMORY.md is a symbolic link; remove it')
+    expect(line.split('/m/MEMORY.md')).toHaveLength(2)
+    expect(line).toContain(': it is a symbolic link; remove it.')
+  })
+
   it('is one line when the index cannot be read', () => {
     const line = renderUnreadableIndex(root, 'it is not UTF-8 text.\nMove it away.')
     expect(line).toContain(`\`${root}/MEMORY.md\` cannot be read`)

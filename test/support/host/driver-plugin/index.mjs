@@ -22,7 +22,9 @@ export function apply(ctx) {
   if (process.send === undefined)
     throw new Error('the driver row needs a parent with an IPC channel')
   holdPatchLayersStill(ctx)
-  const send = (/** @type {object} */ message) => void process.send?.(message)
+  const send = (/** @type {object} */ message) => {
+    if (process.connected) process.send?.(message)
+  }
   const operations = createOperations(ctx)
   const listen = (/** @type {{ id: number, operation: string, args: unknown[] }} */ request) => {
     const { id, operation, args } = request
