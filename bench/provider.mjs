@@ -3,7 +3,8 @@
  *
  * Role: `benchProvider()` gives its rows; run alone it prints them. The baseline
  * of a call is a lookup in a WeakMap, of a start a plain `readFileSync` of the
- * same index. Needs a build.
+ * same index; a start is measured with an index that just fits the limit of
+ * lines, and with one that just fits the limit of characters. Needs a build.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync, mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,28 +17,51 @@ import { resolveProjectMemoryPaths } from '../lib/store/paths.js'
 const CALLS = 200_000
 const ROUNDS = 15
 const LINES = 200
+const CHARACTERS = 25_000
 
-/** @returns {Promise<import('./report.mjs').BenchRow[]>} */
-export async function benchProvider() {
+/**
+ * @param {{ rounds?: number }} [options]
+ * @returns {Promise<import('./report.mjs').BenchRow[]>}
+ */
+export async function benchProvider({ rounds = ROUNDS } = {}) {
   const base = mkdtempSync(join(tmpdir(), 'bench-provider-'))
   try {
     const env = { DSH_HOME: join(base, 'home') }
-    const paths = resolveProjectMemoryPaths(base, env)
-    mkdirSync(paths.root, { recursive: true })
-    const line = (index) => `- [Memory ${index}](memory-${index}.md) — ${'x'.repeat(80)}\n`
-    writeFileSync(paths.indexFilePath, Array.from({ length: LINES }, (_, at) => line(at)).join(''))
     const memory = new SessionMemory({ config: resolveConfig({}), env, warn: console.warn })
-    return [compareCalls(memory, base), compareStart(memory, base, paths.indexFilePath)]
+    const given = (name, index) => {
+      const cwd = join(base, name)
+      const { indexFilePath, root } = resolveProjectMemoryPaths(cwd, env)
+      mkdirSync(root, { recursive: true })
+      writeFileSync(indexFilePath, index)
+      return { cwd, indexFilePath }
+    }
+    const byLines = given('lines', linesOf(LINES, 80))
+    const longLines = linesOf(LINES, Math.floor(CHARACTERS / LINES) - 33)
+    const byCharacters = given('characters', longLines.slice(0, CHARACTERS))
+    return [
+      compareCalls(memory, byLines.cwd, rounds),
+      compareStart(memory, byLines, `${LINES} lines`, rounds),
+      compareStart(memory, byCharacters, `${longLines.length} characters`, rounds),
+    ]
   } finally {
     rmSync(base, { recursive: true, force: true })
   }
+}
+
+/** Lines of one length, hooks of so many characters. */
+function linesOf(count, hookLength) {
+  const number = (index) => String(index).padStart(3, '0')
+  return Array.from(
+    { length: count },
+    (_, at) => `- [Memory ${number(at)}](memory-${number(at)}.md) — ${'x'.repeat(hookLength)}\n`,
+  ).join('')
 }
 
 function agentOf(cwd) {
   return { options: {}, session: { header: { cwd }, events: [], surface: { nodes: [] } } }
 }
 
-function compareCalls(memory, cwd) {
+function compareCalls(memory, cwd, rounds) {
   const agent = agentOf(cwd)
   const map = new WeakMap([[agent.session, memory.indexText(agent)]])
   let length = 0
@@ -47,7 +71,7 @@ function compareCalls(memory, cwd) {
     return ((performance.now() - started) * 1e6) / CALLS
   }
   const times = { ours: [], baseline: [] }
-  for (let round = 0; round < ROUNDS; round += 1) {
+  for (let round = 0; round < rounds; round += 1) {
     times.ours.push(perCall(() => memory.indexText(agent)))
     times.baseline.push(perCall(() => map.get(agent.session)))
   }
@@ -62,15 +86,15 @@ function compareCalls(memory, cwd) {
   }
 }
 
-function compareStart(memory, cwd, indexFilePath) {
+function compareStart(memory, { cwd, indexFilePath }, size, rounds) {
   const times = { ours: [], baseline: [] }
-  for (let round = 0; round < ROUNDS * 10; round += 1) {
+  for (let round = 0; round < rounds * 10; round += 1) {
     times.ours.push(timeOf(() => memory.indexText(agentOf(cwd))))
     times.baseline.push(timeOf(() => readFileSync(indexFilePath, 'utf8')))
   }
   const [ours, baseline] = [median(times.ours), median(times.baseline)]
   return {
-    name: `session start with an index of ${LINES} lines, over readFileSync`,
+    name: `session start with an index of ${size}, over readFileSync`,
     value: ours / baseline,
     unit: 'x',
     detail: `${ours.toFixed(3)} ms, baseline ${baseline.toFixed(3)} ms`,
