@@ -9,7 +9,6 @@
  * be ours and the index still the version that was read, otherwise everything is
  * decided anew. Taking the lock is the business of `save-group.ts`.
  */
-import { MemoryError } from '../errors.ts'
 import type { IndexEntry } from '../types.ts'
 import { abortError, throwIfAborted } from './abort.ts'
 import type { StagedFile } from './atomic-write.ts'
@@ -28,6 +27,7 @@ import type { Lock } from './lock.ts'
 import { putBack, rollBack } from './rollback.ts'
 import type { Draft, SaveJob } from './save-draft.ts'
 import { fileOf, renderSave } from './save-draft.ts'
+import { unconfirmedError } from './unconfirmed.ts'
 import { giveBackScratch, takeScratch } from './scratch.ts'
 
 export type { CommittedSave, SaveJob } from './save-draft.ts'
@@ -297,20 +297,9 @@ export class SaveTransaction {
     const error = writeError(this.#context.paths.root, cause)
     const published = this.#drafts.flatMap((draft) => draft.published ?? [])
     const reported = this.#isCommitted
-      ? unconfirmedError(this.#context.paths.root, error)
+      ? unconfirmedError('written', this.#context.paths.root, error)
       : await rollBack(this.#context, published, error)
     for (const { job } of this.#drafts) this.#failures.push({ job, error: reported })
     this.#drafts = []
   }
-}
-
-/** The error of a transaction that is visible, but not known to be durable or listed. */
-function unconfirmedError(path: string, cause: unknown): MemoryError {
-  const coded = cause instanceof MemoryError ? cause : undefined
-  const reason = coded?.message ?? 'unexpected error'
-  return new MemoryError(
-    coded?.code ?? 'WRITE_FAILED',
-    `the memory was written, but that could not be confirmed: ${reason}`,
-    { path, cause, ...(coded?.errno === undefined ? {} : { errno: coded.errno }) },
-  )
 }
