@@ -14,8 +14,12 @@ const PROOFS = {
   fault: ['test/fault/change.test.ts', 'test/fault/save.test.ts', 'test/fault/remove-file.test.ts'],
   'power-cut': ['test/fault/power-cut.test.ts'],
   kill: ['test/process/kill.test.ts', 'test/process/contenders.test.ts'],
-  fuzz: ['test/property/store.test.ts', 'test/property/hostile-folder.test.ts'],
-  load: ['test/process/load.test.ts'],
+  fuzz: [
+    'test/property/store.test.ts',
+    'test/property/hostile-input.test.ts',
+    'test/property/hostile-folder.test.ts',
+  ],
+  load: ['test/host/load.test.ts'],
 }
 
 const COUNTED_LINE = /^(?:fault|power-cut|kill|fuzz|load): /u
