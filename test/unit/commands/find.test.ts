@@ -39,6 +39,15 @@ describe('finding a memory by name', () => {
     expect(fileOf('twin.md')).toBe('twin.md')
   })
 
+  test('takes the one whose title is spelled exactly so before others of its topic', () => {
+    const items = [
+      { fileName: 'one.md', title: 'q3-report' },
+      { fileName: 'two.md', title: 'Q3 Report' },
+    ]
+    expect(findByName(items, 'Q3 Report')).toEqual({ kind: 'found', item: items[1] })
+    expect(findByName(items, 'q3 report').kind).toBe('ambiguous')
+  })
+
   test('names the closest ones when there is none', () => {
     const found = findByName(ITEMS, 'staging rules')
     expect(found.kind).toBe('missing')
