@@ -29,37 +29,41 @@ const SIDES = ['ours', 'bare', 'naive']
  */
 export function benchSaveGrowth({ sizes = SIZES, rounds = 41 } = {}) {
   return onDisk(async (base) => {
-    const rows = []
-    for (const lines of sizes) rows.push(await compare(join(base, String(lines)), lines, rounds))
-    return rows
+    const memories = []
+    for (const lines of sizes) memories.push(await prepare(join(base, String(lines)), lines))
+    // The first round pays for warming up: modules, compiled code, the search for litter. All
+    // sizes take turns too, so that a disk that is busy for a while slows all of them.
+    for (let round = 0; round <= rounds; round += 1) {
+      for (const memory of memories) await measure(memory, round)
+    }
+    return memories.map(({ lines, times }) => toRow(lines, times))
   })
 }
 
-async function compare(base, lines, rounds) {
+async function prepare(base, lines) {
   const paths = resolveProjectMemoryPaths('/bench', { DSH_HOME: join(base, 'ours') })
-  const store = new ProjectMemoryStore(paths)
   const [bare, naive] = [join(base, 'bare'), join(base, 'naive')]
   for (const directory of [paths.root, bare, naive]) await mkdir(directory, { recursive: true })
+  const store = new ProjectMemoryStore(paths)
   const index = Buffer.from(indexOf(lines))
-  const times = { ours: [], bare: [], naive: [] }
-  // The first round pays for warming up: modules, compiled code, the search for litter.
-  for (let round = 0; round <= rounds; round += 1) {
-    if (lines > 0) await replaceDurably(paths.indexFilePath, index)
-    if (lines > 0) await replaceDurably(join(naive, 'MEMORY.md'), index)
-    const ours = await timeOf(() => store.save(saveInput(round)))
-    const written = await readFile(paths.indexFilePath)
-    const file = Buffer.from(saveInput(round).content)
-    const least = await timeOf(async () => {
-      await replaceDurably(join(bare, 'memory.md'), file)
-      await replaceDurably(join(bare, 'MEMORY.md'), written)
-    })
-    const usual = await timeOf(() => saveNaively(naive, naiveInput(round)))
-    if (round === 0) continue
-    times.ours.push(ours)
-    times.bare.push(least)
-    times.naive.push(usual)
-  }
-  return toRow(lines, times)
+  return { lines, paths, store, bare, naive, index, times: { ours: [], bare: [], naive: [] } }
+}
+
+async function measure({ paths, store, bare, naive, index, times }, round) {
+  if (index.length > 0) await replaceDurably(paths.indexFilePath, index)
+  if (index.length > 0) await replaceDurably(join(naive, 'MEMORY.md'), index)
+  const ours = await timeOf(() => store.save(saveInput(round)))
+  const written = await readFile(paths.indexFilePath)
+  const file = Buffer.from(saveInput(round).content)
+  const least = await timeOf(async () => {
+    await replaceDurably(join(bare, 'memory.md'), file)
+    await replaceDurably(join(bare, 'MEMORY.md'), written)
+  })
+  const usual = await timeOf(() => saveNaively(naive, naiveInput(round)))
+  if (round === 0) return
+  times.ours.push(ours)
+  times.bare.push(least)
+  times.naive.push(usual)
 }
 
 function toRow(lines, times) {

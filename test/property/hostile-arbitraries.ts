@@ -134,6 +134,20 @@ export const HOSTILE_NAMES = [
 const smallBytes = damaged(hostileText)
 
 /** `outside:` and `inside:` are put in by who builds the folder. */
+const LINK_TARGETS = [
+  'outside:secret.md',
+  'outside:',
+  'inside:a.md',
+  'inside:',
+  '.',
+  '..',
+  'gone.md',
+  '/dev/zero',
+  '/proc/self/mem',
+]
+const SPECIAL_KINDS = ['hardlink', 'fifo', 'device', 'endless', 'socket'] as const
+const HOLE_SIZES = [70_000, 5 * 1024 * 1024 + 1, 2 ** 40]
+
 const item: fc.Arbitrary<HostileItem> = fc.oneof(
   { weight: 10, arbitrary: smallBytes.map((bytes) => ({ kind: 'file' as const, bytes })) },
   {
@@ -145,36 +159,13 @@ const item: fc.Arbitrary<HostileItem> = fc.oneof(
   {
     weight: 4,
     arbitrary: fc
-      .constantFrom(
-        'outside:secret.md',
-        'outside:',
-        'inside:a.md',
-        'inside:',
-        '.',
-        '..',
-        'gone.md',
-        '/dev/zero',
-        '/proc/self/mem',
-      )
+      .constantFrom(...LINK_TARGETS)
       .map((target) => ({ kind: 'link' as const, target })),
   },
-  {
-    weight: 4,
-    arbitrary: fc
-      .constantFrom(
-        'hardlink' as const,
-        'fifo' as const,
-        'device' as const,
-        'endless' as const,
-        'socket' as const,
-      )
-      .map((kind) => ({ kind })),
-  },
+  { weight: 4, arbitrary: fc.constantFrom(...SPECIAL_KINDS).map((kind) => ({ kind })) },
   {
     weight: 1,
-    arbitrary: fc
-      .constantFrom(70_000, 5 * 1024 * 1024 + 1, 2 ** 40)
-      .map((bytes) => ({ kind: 'holes' as const, bytes })),
+    arbitrary: fc.constantFrom(...HOLE_SIZES).map((bytes) => ({ kind: 'holes' as const, bytes })),
   },
 )
 
@@ -201,6 +192,22 @@ export const hostileFolder = fc
   })
 
 export type HostileFolder = ReadonlyMap<string, HostileItem>
+
+const SPECIAL_ITEMS: readonly HostileItem[] = [
+  ...LINK_TARGETS.map((target) => ({ kind: 'link' as const, target })),
+  ...SPECIAL_KINDS.map((kind) => ({ kind })),
+  ...HOLE_SIZES.map((bytes) => ({ kind: 'holes' as const, bytes })),
+  { kind: 'folder', names: ['a.md'] },
+]
+
+/** Everything that is no plain file, once as the index and once as the file of `Rule`. */
+export const SPECIAL_FOLDERS: readonly HostileFolder[] = SPECIAL_ITEMS.flatMap((one) => [
+  new Map([['MEMORY.md', one]]),
+  new Map<string, HostileItem>([
+    ['MEMORY.md', { kind: 'file', bytes: Buffer.from('- [Rule](rule.md) — h\n') }],
+    ['rule.md', one],
+  ]),
+])
 
 /** What is saved into such a folder. */
 export const hostileSave = fc.record({

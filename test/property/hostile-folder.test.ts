@@ -16,7 +16,7 @@ import { formatMemoryManifest, scanMemoryManifest } from '../../src/subsystems/m
 import { FUZZ_TIMEOUT_MS, FuzzMeter, fuzzRuns, lacking, without } from '../support/fuzz-meter.ts'
 import { type HostileWorld, hostileWorld, SECRET } from '../support/hostile-world.ts'
 import { IS_FULL } from '../support/proof.ts'
-import { hostileBytes, hostileFolder, hostileSave } from './hostile-arbitraries.ts'
+import { hostileBytes, hostileFolder, hostileSave, SPECIAL_FOLDERS } from './hostile-arbitraries.ts'
 
 const MANY_FILES = IS_FULL ? 10_000 : 2_000
 const INDEX_CHARACTERS = 25_000
@@ -59,7 +59,10 @@ test('a session in any folder starts with an index, or one line that says why no
       checkInject(world, overflow)
       expect(world.snapshot()).toStrictEqual(before)
     }),
-    { numRuns: fuzzRuns(250) },
+    {
+      numRuns: fuzzRuns(250),
+      examples: SPECIAL_FOLDERS.map((folder) => [folder, 'recent']),
+    },
   )
 })
 
@@ -83,7 +86,10 @@ test('a scan of any folder lists what can be listed, shows nothing from elsewher
       await checkScan(world)
       expect(world.snapshot()).toStrictEqual(before)
     }),
-    { numRuns: fuzzRuns(250) },
+    {
+      numRuns: fuzzRuns(250),
+      examples: SPECIAL_FOLDERS.map((folder) => [folder]),
+    },
   )
 })
 
@@ -124,7 +130,13 @@ test('a save into any folder succeeds or says why not, and every other byte is a
       world.build(folder)
       await checkSave(world, input)
     }),
-    { numRuns: fuzzRuns(250) },
+    {
+      numRuns: fuzzRuns(250),
+      examples: SPECIAL_FOLDERS.map((folder) => [
+        folder,
+        { key: 'Rule', content: 'c', description: 'd' },
+      ]),
+    },
   )
 })
 
