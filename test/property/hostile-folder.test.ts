@@ -2,7 +2,7 @@
  * A memory folder full of surprises: starting a session, scanning and saving crash nothing, hold
  * the process for no second, and lose no byte that is not their own.
  */
-import { readFileSync } from 'node:fs'
+import { constants, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
@@ -115,6 +115,10 @@ async function checkSave(
   const others = new Map([...before].filter(([path]) => !own.has(path)))
   expect(world.snapshot(own)).toStrictEqual(others)
   expect(replaced).toBe(before.has(name))
+  for (const path of own) {
+    const mode = before.get(path)?.split(' ', 1)[0] ?? constants.S_IFREG
+    expect(Number(mode) & constants.S_IFMT, path).toBe(constants.S_IFREG)
+  }
   expect(readFileSync(join(paths.root, name), 'utf8')).toMatch(/\n\n[cx]/)
   const index = readFileSync(paths.indexFilePath, 'latin1')
   const old = indexBefore.slice(indexBefore.split(' ', 4).join(' ').length + 1)
