@@ -70,7 +70,13 @@ export class WriteQueue {
    */
   change<T>(change: () => Promise<T>, owner: object): Promise<T> {
     return new Promise((resolve, reject) => {
-      const run = (): Promise<void> => change().then(resolve, reject)
+      const run = async (): Promise<void> => {
+        try {
+          resolve(await change())
+        } catch (error) {
+          reject(error)
+        }
+      }
       this.#push({ kind: 'change', owner, run, reject })
     })
   }
@@ -126,8 +132,13 @@ export class WriteQueue {
     const count = Math.min(end < 0 ? this.#waiting.length : end, MAX_SAVES_PER_TRANSACTION)
     const group = this.#waiting.splice(0, count) as QueuedSave[]
     const run = async (): Promise<void> => {
-      const deferred = new Set(await runSaveGroup(this.#context, group))
-      this.#waiting.unshift(...group.filter((save) => deferred.has(save)))
+      try {
+        const deferred = new Set(await runSaveGroup(this.#context, group))
+        this.#waiting.unshift(...group.filter((save) => deferred.has(save)))
+      } catch (error) {
+        // A mistake of ours must not leave anybody waiting for ever.
+        for (const { reject } of group) reject(error)
+      }
     }
     return { owners: group.map(({ owner }) => owner), run }
   }

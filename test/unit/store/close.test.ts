@@ -1,4 +1,8 @@
 import { expect, test, vi } from 'vitest'
+import { localFileSystem } from '../../../src/store/file-system.ts'
+import { DEFAULT_LOCK_TIMES } from '../../../src/store/lock.ts'
+import { writeQueueOf } from '../../../src/store/queue.ts'
+import { parseSaveRequest } from '../../../src/store/save-request.ts'
 import { watchFileSystem } from '../../support/faulty-file-system.mjs'
 import type { WatchedFileSystem } from '../../support/faulty-file-system.mjs'
 import { inputFor, isIndexRename, linesFor } from '../../support/store-calls.ts'
@@ -90,4 +94,36 @@ test('close reaches the saves of its store also when other options opened anothe
   await closing
   await Promise.all([inFlight, other])
   expect((await linesOf(memory)).sort()).toEqual(linesFor(['k0', 'k1']))
+})
+
+test('a change that throws at once does not stop the queue', async () => {
+  const { memory } = await watchedMemory()
+  const context = {
+    paths: memory.paths,
+    lockPath: memory.lockPath,
+    fileSystem: localFileSystem,
+    lockTimes: DEFAULT_LOCK_TIMES,
+  }
+  const failing = writeQueueOf(context).change(() => {
+    throw new TypeError('a mistake')
+  }, {})
+  const saving = writeQueueOf(context).save(parseSaveRequest(inputFor('k0')), {})
+  await expect(failing).rejects.toBeInstanceOf(TypeError)
+  await saving
+  expect(await linesOf(memory)).toEqual(linesFor(['k0']))
+})
+
+test('a mistake of ours in a transaction reaches its callers, and the next save works', async () => {
+  const { memory } = await watchedMemory()
+  const { signal } = new AbortController()
+  let isFirst = true
+  signal.removeEventListener = () => {
+    if (isFirst) {
+      isFirst = false
+      throw new TypeError('a mistake')
+    }
+  }
+  await expect(memory.store.save(inputFor('k0', { signal }))).rejects.toBeInstanceOf(TypeError)
+  await memory.store.save(inputFor('k1'))
+  expect(await litterOf(memory)).toEqual([])
 })

@@ -1,4 +1,4 @@
-import { chmod, lstat, mkdir, readdir, rename, writeFile } from 'node:fs/promises'
+import { chmod, chown, lstat, mkdir, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { failMatching, watchFileSystem } from '../../support/faulty-file-system.mjs'
@@ -20,6 +20,14 @@ const ORPHANS: [string, (path: string) => Promise<void>][] = [
     async (path) => {
       await mkdir(path)
       await chmod(path, 0o000)
+    },
+  ],
+  // Only root can give a folder away; for others this is one more folder of their own.
+  [
+    'a folder of another user',
+    async (path) => {
+      await mkdir(path)
+      if (process.getuid?.() === 0) await chown(path, 12_345, 12_345)
     },
   ],
 ]

@@ -1,5 +1,5 @@
-import { mkdir, readdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, readdir, symlink } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { readMemoryFileStable } from '../../../src/store/stable-read.ts'
 import { ProjectMemoryStore } from '../../../src/store/store.ts'
@@ -12,6 +12,7 @@ import {
   snapshotOf,
   testMemory,
 } from '../../support/test-memory.ts'
+import type { TestMemory } from '../../support/test-memory.ts'
 
 test('a saved memory comes back: file, header, index line and listing', async () => {
   const memory = await testMemory()
@@ -143,3 +144,48 @@ test('an aborted signal rejects with an AbortError and nothing is made', async (
   await memory.store.save({ key: 'x', content: 'c' })
   await expect(memory.store.readIndex(signal)).rejects.toMatchObject({ name: 'AbortError' })
 })
+
+const REFUSALS: [string, string, (memory: TestMemory) => Promise<unknown>][] = [
+  [
+    'an index that is a directory',
+    'NOT_REGULAR_FILE',
+    ({ paths }) => mkdir(paths.indexFilePath, { recursive: true }),
+  ],
+  [
+    'a memory directory that is a link',
+    'UNSAFE_PATH',
+    async ({ home, paths }) => {
+      await mkdir(dirname(paths.root), { recursive: true })
+      await symlink(home, paths.root)
+    },
+  ],
+  [
+    'a lock that another holds',
+    'LOCK_TIMEOUT',
+    ({ lockPath }) => mkdir(lockPath, { recursive: true }),
+  ],
+  ['a home that is read-only', 'WRITE_FAILED', async () => {}],
+]
+
+for (const [what, code, make] of REFUSALS) {
+  test(`${what} refuses a save twice in the same words: one line, a path, no content`, async () => {
+    const isReadOnly = code === 'WRITE_FAILED'
+    const { fileSystem } = watchFileSystem(
+      failMatching(({ name }) => isReadOnly && name === 'mkdir', 'EROFS'),
+    )
+    const lockTimes = { heartbeatMs: 60_000, staleMs: 60_000, waitMs: 20 }
+    const memory = await testMemory({ fileSystem, lockTimes })
+    await make(memory)
+    const messages: string[] = []
+    for (let time = 0; time < 2; time += 1) {
+      const error = await memory.store
+        .save({ key: 'secret key', content: 'secret body' })
+        .catch((reason: unknown) => reason)
+      expect(error).toMatchObject({ name: 'MemoryError', code })
+      messages.push((error as Error).message)
+    }
+    expect(messages[0]).toBe(messages[1])
+    expect(messages[0]).toContain(memory.home)
+    expect(messages[0]).not.toMatch(/\n|secret| at /u)
+  })
+}
