@@ -169,14 +169,13 @@ export async function undoForget(
   return { kind: 'undo', ...(await store.undo(fileName, signal)) }
 }
 
-/** The memory directory of another spelling of the path, when both exist. */
+/** The memory directory of another spelling of the path, when there is one; it is not used. */
 async function otherDirectory({ store, projectPath, env }: MemoryScope): Promise<string | null> {
   const { given, resolved } = projectMemoryCandidates(projectPath, env)
   const other = [resolved, given].find(
     (candidate) => candidate !== undefined && candidate.root !== store.paths.root,
   )
-  if (other === undefined || !(await directoryExists(other.root))) return null
-  return (await directoryExists(store.paths.root)) ? other.root : null
+  return other !== undefined && (await directoryExists(other.root)) ? other.root : null
 }
 
 function toFindingItem({ code, fileName, message, path, repair }: Finding): FindingItem {

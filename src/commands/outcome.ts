@@ -158,7 +158,7 @@ export interface WhereOutcome {
   memories: number
   /** How many forgotten memories can be had back. */
   inTrash: number
-  /** Memory directory of another spelling of the path, when both exist. */
+  /** Memory directory of another spelling of the path, which is not used; `null` without one. */
   otherDirectory: string | null
 }
 

@@ -125,9 +125,19 @@ describe('/memory', () => {
     expect(memory.injected(agent).index.text).toBe(memory.indexText(agent))
   })
 
+  test('shows the beginning of a very long memory and where the rest is', async () => {
+    const { run, stores, memory, agent } = await withRule()
+    const project = memory.project(agent)
+    if (project === undefined) throw new Error('the session has a project')
+    await stores.of(project).save({ key: 'Long', content: 'x'.repeat(100_000) })
+    const { text = '' } = await run(' show Long')
+    expect(text.length).toBeLessThan(21_000)
+    expect(text).toContain(join(project.root, 'long.md'))
+  })
+
   test('in a sub-agent says that it is given none', async () => {
     const { run } = await session({ origin: 'subagent' })
-    expect((await run(' why')).text).toContain('sub-agent')
+    expect((await run(' why')).text).toContain('it works as a sub-agent')
   })
 
   test('in a session without project says so', async () => {

@@ -139,6 +139,17 @@ describe('a shell call', () => {
     expect(await run('doctor')).toMatchObject({ code: 0 })
   })
 
+  test('writes nothing but JSON when asked for it, also while mending', async () => {
+    const { run, store } = await withRule()
+    await writeFile(join(store.paths.root, 'orphan.md'), 'orphan')
+    expect(JSON.parse((await run('doctor', 'fix', '--json')).out)).toMatchObject({
+      ok: true,
+      findings: [{ code: 'unfinished-save' }],
+      repaired: [{ code: 'unfinished-save' }],
+      remaining: [],
+    })
+  })
+
   test('says what a new session would be given', async () => {
     const { run } = await withRule()
     const outcome = JSON.parse((await run('why', '--json')).out)

@@ -40,6 +40,10 @@ describe('what was left out of an index', () => {
     expect(omittedOf(`# Notes\n\n${lines(3).join('\n')}\n`, 200)).toEqual([])
   })
 
+  test('is nothing when only blanks around the text went', () => {
+    expect(omittedOf(`\n  ${lines(2).join('\n')}  \n\n`, 200)).toEqual([])
+  })
+
   test('is told with its reason: header, comments, and what did not fit', () => {
     const text = `---\ntitle: x\n---\n<!-- secret -->\n\n${lines(4).join('\n')}\n`
     expect(omittedOf(text, 2)).toEqual([
