@@ -225,6 +225,28 @@ test('a name that another topic has is passed over for one with 12, then 64 digi
   expect((await save(memory, 'Rule')).fileName).toMatch(/^rule-[0-9a-f]{64}\.md$/u)
 })
 
+/** Two keys whose six hash digits are the same (`ec48c7`). */
+const COLLIDING = ['规则嚡一', '规则坘一'] as const
+
+test('topics whose short names are the same get a file each, one after the other and at once', async () => {
+  for (const isAtOnce of [false, true]) {
+    const memory = await testMemory()
+    const saved = isAtOnce
+      ? await Promise.all(COLLIDING.map((key) => save(memory, key)))
+      : [await save(memory, COLLIDING[0]), await save(memory, COLLIDING[1])]
+    expect(saved.map(({ replaced }) => replaced)).toEqual([false, false])
+    expect(saved[0]?.fileName).toBe('memory-ec48c7.md')
+    expect(saved[1]?.fileName).toMatch(/^memory-[0-9a-f]{12}\.md$/u)
+    for (const [at, key] of COLLIDING.entries()) {
+      expect(await save(memory, key)).toMatchObject({
+        fileName: saved[at]?.fileName,
+        replaced: true,
+      })
+    }
+    expect(await linesOf(memory)).toHaveLength(2)
+  }
+})
+
 test('when even the longest name is taken the save is refused and nothing changes', async () => {
   const memory = await testMemory()
   await givenFiles(memory, { 'rule.md': memoryFile({ title: 'another' }) })

@@ -169,17 +169,14 @@ test('a link or a FIFO that takes the place of the file after the look is not re
   }
 })
 
-test('a file that is written in place while it is read is tried again', async () => {
+test('a file that is written in place while it is read is tried again, also when its size stays', async () => {
   const memory = await testMemory()
   await givenFiles(memory, { 'a.md': 'one' })
   const path = join(memory.paths.root, 'a.md')
-  const watched = watchFileSystem()
-  watched.before = async ({ name }) => {
-    if (name !== 'handle.read') return
-    watched.before = () => {}
-    await writeFile(path, 'two')
-    await utimes(path, 1, 1)
-  }
+  const watched = watchFileSystem(async ({ name, position }) => {
+    const isAfterRead = watched.calls[position - 2]?.name === 'handle.read'
+    if (name === 'handle.stat' && isAfterRead && position < 6) await writeFile(path, 'two')
+  })
   const read = await readStableBytes(path, { fileSystem: watched.fileSystem })
   expect(read?.bytes.toString()).toBe('two')
 })
