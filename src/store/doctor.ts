@@ -17,7 +17,7 @@ import { isSafeMemoryFileName } from './paths.ts'
 import { MEMORY_READ_MAX_BYTES, readStableBytes } from './stable-read.ts'
 import { isTemporaryName } from './temporary-name.ts'
 import type { TrashItem } from './trash.ts'
-import { listTrash, readTrashedBytes, trashDirectory } from './trash.ts'
+import { listTrash, readTrashedFile, trashDirectory } from './trash.ts'
 
 /**
  * Closed set of findings.
@@ -112,7 +112,7 @@ async function isTrashTwin({ context, trash }: Survey, fileName: string): Promis
   if (item === undefined) return false
   const path = join(context.paths.root, fileName)
   const file = await readStableBytes(path, { fileSystem: context.fileSystem })
-  return file !== undefined && file.bytes.equals(await readTrashedBytes(item, context))
+  return file !== undefined && file.bytes.equals((await readTrashedFile(item, context)).bytes)
 }
 
 function unreadableFile(path: string, stats: Stats | string): Finding | undefined {

@@ -193,7 +193,7 @@ class Forgetting {
       after: this.#removed?.after ?? null,
       sessionId: this.#request.sessionId ?? null,
     }
-    const path = await writeTrash(this.#context, record, file.bytes, trashedMs)
+    const path = await writeTrash(this.#context, record, file, trashedMs)
     this.#copy = { path, trashedMs }
   }
 

@@ -62,7 +62,7 @@ async function attemptRemoval(
     after: entry?.after ?? null,
     sessionId: sessionId ?? null,
   }
-  const trashPath = await writeTrash(context, record, file.bytes, Date.now())
+  const trashPath = await writeTrash(context, record, file, Date.now())
   let isRemoved = false
   try {
     if (!(await lock.isHeld())) return RETRY

@@ -12,6 +12,7 @@ import { writeFileAtomic } from './atomic-write.ts'
 import type { StoreContext } from './context.ts'
 import { syncDirectory, writeError } from './directories.ts'
 import { isSafeMemoryFileName } from './paths.ts'
+import type { StableBytes } from './stable-read.ts'
 import { SAFE_READ_FLAGS, readError, readStableBytes } from './stable-read.ts'
 
 /** Name of the directory in the memory directory. */
@@ -92,7 +93,7 @@ async function ensureTrash(context: StoreContext): Promise<string> {
 /**
  * Put a copy into the trash. Durable when the promise resolves.
  * @param record - its JSON line.
- * @param bytes - the memory file.
+ * @param file - the memory file; the copy keeps its time, so that undo can give it back.
  * @param nowMs - ms since the epoch.
  * @returns the path of the new file.
  * @throws MemoryError; no file of ours is left.
@@ -100,7 +101,7 @@ async function ensureTrash(context: StoreContext): Promise<string> {
 export async function writeTrash(
   context: StoreContext,
   record: TrashRecord,
-  bytes: Buffer,
+  file: TrashedFile,
   nowMs: number,
 ): Promise<string> {
   const { fileSystem } = context
@@ -109,7 +110,7 @@ export async function writeTrash(
     const stamp = new Date(ms).toISOString().replaceAll(/[-:.]/gu, '')
     const path = join(directory, `${stamp}-${shortened(record.fileName)}.trash`)
     if ((await readStableBytes(path, { fileSystem })) !== undefined) continue
-    const content = Buffer.concat([Buffer.from(`${JSON.stringify(record)}\n`), bytes])
+    const content = Buffer.concat([Buffer.from(`${JSON.stringify(record)}\n`), file.bytes])
     try {
       await writeFileAtomic(path, content, undefined, fileSystem)
     } catch (error) {
@@ -117,6 +118,8 @@ export async function writeTrash(
       await fileSystem.rm(path, { force: true }).catch(() => undefined)
       throw error
     }
+    const seconds = file.mtimeMs / 1000
+    await fileSystem.utimes(path, seconds, seconds).catch(() => undefined)
     return path
   }
 }
@@ -194,12 +197,18 @@ export async function listTrash(
   return items
 }
 
+/** A memory file as it was when it went into the trash. */
+export type TrashedFile = Pick<StableBytes, 'bytes' | 'mtimeMs'>
+
 /**
  * Read a trash item's memory file.
- * @returns its bytes as they were.
+ * @returns its bytes and time as they were.
  * @throws MemoryError when it is gone or not of our form.
  */
-export async function readTrashedBytes(item: TrashItem, context: StoreContext): Promise<Buffer> {
+export async function readTrashedFile(
+  item: TrashItem,
+  context: StoreContext,
+): Promise<TrashedFile> {
   const read = await readStableBytes(item.path, { fileSystem: context.fileSystem })
   const end = read?.bytes.indexOf('\n') ?? -1
   if (read === undefined || end < 0) {
@@ -207,7 +216,7 @@ export async function readTrashedBytes(item: TrashItem, context: StoreContext): 
       path: item.path,
     })
   }
-  return read.bytes.subarray(end + 1)
+  return { bytes: read.bytes.subarray(end + 1), mtimeMs: read.mtimeMs }
 }
 
 /**

@@ -1,8 +1,8 @@
 /**
  * Having a forgotten memory back.
  *
- * Role: the way of a forget backwards: file, line, then the copy goes. Never
- * overwrites: a file that exists again with other bytes is left alone.
+ * Role: the way of a forget backwards: file with its time, line, then the copy
+ * goes. Never overwrites: a file that exists again with other bytes is left alone.
  */
 import { dirname } from 'node:path'
 import { MemoryError } from '../errors.ts'
@@ -25,8 +25,8 @@ import type { Lock } from './lock.ts'
 import type { PublishedFile } from './rollback.ts'
 import { rollBack } from './rollback.ts'
 import { readStableBytes } from './stable-read.ts'
-import type { TrashItem } from './trash.ts'
-import { listTrash, readTrashedBytes } from './trash.ts'
+import type { TrashItem, TrashedFile } from './trash.ts'
+import { listTrash, readTrashedFile } from './trash.ts'
 import { unconfirmedError } from './unconfirmed.ts'
 
 /** A memory that was had back. */
@@ -51,9 +51,9 @@ class Undoing {
     const item = await this.#wantedItem()
     const { fileName, title } = item.record
     const filePath = memoryFilePath(this.#context, fileName)
-    const bytes = await readTrashedBytes(item, this.#context)
+    const trashed = await readTrashedFile(item, this.#context)
     try {
-      if (!(await this.#publish(item, filePath, bytes, lock))) return RETRY
+      if (!(await this.#publish(item, filePath, trashed, lock))) return RETRY
     } catch (error) {
       const published = this.#published === undefined ? [] : [this.#published]
       throw await rollBack(this.#context, published, writeError(filePath, error))
@@ -71,14 +71,22 @@ class Undoing {
   }
 
   /** File, durable, then line. @returns `false` when the lock was lost. */
-  async #publish(item: TrashItem, filePath: string, bytes: Buffer, lock: Lock): Promise<boolean> {
+  async #publish(
+    item: TrashItem,
+    filePath: string,
+    { bytes, mtimeMs }: TrashedFile,
+    lock: Lock,
+  ): Promise<boolean> {
     const { fileSystem, paths } = this.#context
     const present = await readStableBytes(filePath, { fileSystem })
     if (present !== undefined && !present.bytes.equals(bytes)) throw existsAgain(filePath)
     const index = await readIndexVersion(this.#context)
     if (!(await lock.isHeld())) return false
     if (present === undefined) {
-      await publishFile(await stageFile(filePath, bytes, { fileSystem }), fileSystem)
+      const staged = await stageFile(filePath, bytes, { fileSystem })
+      const seconds = mtimeMs / 1000
+      await fileSystem.utimes(staged.temporaryPath, seconds, seconds).catch(() => undefined)
+      await publishFile(staged, fileSystem)
       this.#published = { filePath, content: bytes, previous: undefined, isVisible: true }
       await syncDirectory(paths.root, fileSystem)
     }
