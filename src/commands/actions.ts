@@ -115,7 +115,8 @@ export async function searchMemories(
     .map(({ entry, match: { excerpt, matched } }) =>
       Object.assign(toMemoryItem(entry), { matched, excerpt }),
     )
-  return { kind: 'search', words, searched: entries.length, memories }
+  const searched = entries.filter(({ problem }) => problem === undefined).length
+  return { kind: 'search', words, searched, memories }
 }
 
 /** How a memory is forgotten. */

@@ -2,8 +2,8 @@
  * What an outcome means to a script.
  *
  * Role: pure. 0: done. 1: something was found (doctor, an export with gaps) or
- * nothing was found (no such memory, no match, no folder to import). 2: wrong
- * usage. 3: the disk or another process is in the way.
+ * nothing was found (no such memory, one without a readable file, no match, no
+ * folder to import). 2: wrong usage. 3: the disk or another process is in the way.
  */
 import type { Outcome } from './outcome.ts'
 
@@ -16,6 +16,8 @@ export function exitCodeOf(outcome: Outcome): 0 | 1 | 3 {
     case 'missing':
     case 'ambiguous':
       return 1
+    case 'show':
+      return outcome.memory.problem === null ? 0 : 1
     case 'search':
       return outcome.memories.length === 0 ? 1 : 0
     case 'doctor':
