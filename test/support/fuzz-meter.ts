@@ -68,10 +68,10 @@ function spentMs(before: NodeJS.CpuUsage): number {
   return (user + system) / 1_000
 }
 
-/** Lines that hold something, without byte order mark, CR and the blanks around a bullet. */
+/** Lines that hold something, without CR, the blanks around a bullet, and byte order marks: one may come to stand first. */
 function linesOf(text: string): Map<string, number> {
   const lines = new Map<string, number>()
-  for (const line of text.replace(/^(?:\ufeff|\u00ef\u00bb\u00bf)/, '').split('\n')) {
+  for (const line of text.replaceAll(/^(?:\ufeff|\u00ef\u00bb\u00bf)+/gm, '').split('\n')) {
     const bare = line.replace(/\r+$/, '').replace(/^ *([-*+]) +/, '$1 ')
     if (bare.trim() !== '') lines.set(bare, (lines.get(bare) ?? 0) + 1)
   }
