@@ -1,3 +1,5 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { localFileSystem } from '../../../src/store/file-system.ts'
 import { DEFAULT_LOCK_TIMES } from '../../../src/store/lock.ts'
@@ -8,7 +10,6 @@ import type { WatchedFileSystem } from '../../support/faulty-file-system.mjs'
 import { inputFor, isIndexRename, linesFor } from '../../support/store-calls.ts'
 import {
   anotherStore,
-  fileOf,
   holdLock,
   linesOf,
   litterOf,
@@ -57,15 +58,15 @@ test('close in the turn of the call refuses a save that has not begun', async ()
 
 test('close waits for the saves that its transaction put off', async () => {
   const { memory, watched } = await watchedMemory()
-  const closing: Promise<void>[] = []
-  watched.before = (call) => {
-    if (isIndexRename(call) && closing.length === 0) closing.push(memory.store.close())
-  }
+  const closed = new Promise<void>((resolve) => {
+    watched.before = (call) => {
+      if (isIndexRename(call)) resolve(memory.store.close())
+    }
+  })
   const saves = ['one', 'two'].map((content) => memory.store.save(inputFor('k0', { content })))
-  await vi.waitFor(() => expect(closing).toHaveLength(1))
-  await closing[0]
-  expect(await litterOf(memory)).toEqual([])
-  expect(await fileOf(memory, 'k0.md')).toContain('two')
+  await closed
+  expect(readFileSync(join(memory.paths.root, 'k0.md'), 'utf8')).toContain('two')
+  expect(existsSync(memory.lockPath)).toBe(false)
   await Promise.all(saves)
 })
 
