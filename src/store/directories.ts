@@ -160,8 +160,14 @@ const confirmed = new Set<string>()
  */
 export async function ensureDirectories(root: string, fileSystem: FileSystem): Promise<void> {
   const directories = ownDirectories(root)
-  const exist = await Promise.all(directories.map((path) => isOwnDirectory(path, fileSystem)))
-  if (exist.every(Boolean) && confirmed.has(root)) return
+  // Of several failures the outermost is told, so that the same fault has the same message.
+  const looks = await Promise.allSettled(
+    directories.map((path) => isOwnDirectory(path, fileSystem)),
+  )
+  const failed = looks.find((look) => look.status === 'rejected')
+  if (failed !== undefined) throw failed.reason
+  const exist = looks.every((look) => look.status === 'fulfilled' && look.value)
+  if (exist && confirmed.has(root)) return
   for (const directory of directories) {
     try {
       await makeDirectory(directory, fileSystem)

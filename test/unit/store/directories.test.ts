@@ -162,3 +162,20 @@ test('a file in the place of a directory fails with its path', async () => {
     message: expect.stringMatching(/is not a directory/u) as string,
   })
 })
+
+test('of several directories that cannot be looked at the outermost is named, whichever answers first', async () => {
+  const watched = watchFileSystem()
+  const memory = await testMemory({ fileSystem: watched.fileSystem })
+  const projects = dirname(dirname(memory.paths.root))
+  await mkdir(dirname(dirname(projects)), { recursive: true })
+  await writeFile(dirname(projects), 'no folder')
+  const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+  watched.before = async ({ path, name }) => {
+    if (name !== 'lstat' || path !== projects) return
+    for (let turns = 0; turns < 50; turns += 1) await turn()
+  }
+  for (let call = 0; call < 2; call += 1) {
+    const failure = memory.store.save({ key: 'x', content: 'c' })
+    await expect(failure).rejects.toThrow(`${projects} cannot be written (ENOTDIR)`)
+  }
+})
