@@ -8,12 +8,13 @@
  * saves at once: 100 saves one after the other. Both sides take turns on one disk, the
  * medians count. Needs a build.
  */
-import { mkdir, mkdtemp, open, readFile, rename, rm, statfs } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, statfs } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { homedir, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ProjectMemoryStore, resolveProjectMemoryPaths } from '../lib/store/index.js'
+import { replaceDurably } from './durable.mjs'
 import { isMainModule, median, printRows } from './report.mjs'
 
 const lockfile = createRequire(import.meta.url)('proper-lockfile')
@@ -121,18 +122,6 @@ async function saveBarely(directory, [file, index]) {
   await replaceDurably(join(directory, 'memory.md'), file)
   await replaceDurably(join(directory, 'MEMORY.md'), index)
   await unlock()
-}
-
-async function replaceDurably(path, bytes) {
-  const temporary = `${path}.tmp`
-  const handle = await open(temporary, 'w', 0o600)
-  await handle.writeFile(bytes)
-  await handle.sync()
-  await handle.close()
-  await rename(temporary, path)
-  const directory = await open(dirname(path), 'r')
-  await directory.sync()
-  await directory.close()
 }
 
 function inputFor(number) {
