@@ -190,6 +190,64 @@ export async function publishFile(
   }
 }
 
+/** Errors of `link` on file systems without hard links (FAT, some network and FUSE ones). */
+const NO_HARD_LINK_ERRORS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'])
+
+async function standsThere(path: string, fileSystem: FileSystem): Promise<boolean> {
+  try {
+    await fileSystem.lstat(path)
+    return true
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return false
+    throw error
+  }
+}
+
+/**
+ * Give a file another name unless something has that name. Visible, not yet durable.
+ * @returns `false` when something stood there; both are as before.
+ * @throws the system's error; both are as before.
+ */
+export async function moveIfAbsent(
+  from: string,
+  to: string,
+  fileSystem: FileSystem,
+): Promise<boolean> {
+  try {
+    await fileSystem.link(from, to)
+  } catch (error) {
+    const errno = errnoOf(error) ?? ''
+    if (errno === 'EEXIST') return false
+    if (!NO_HARD_LINK_ERRORS.has(errno)) throw error
+    // Without hard links another writer may still come in between.
+    if (await standsThere(to, fileSystem)) return false
+    await renameWithRetries(from, to, fileSystem)
+    return true
+  }
+  await discardFile({ target: to, temporaryPath: from }, fileSystem)
+  return true
+}
+
+/**
+ * Make a staged file visible under its name unless something stands there. Visible, not yet durable.
+ * @returns `false` when something stood there: it stands there still. The temp file is gone either way.
+ * @throws MemoryError `WRITE_FAILED`; nothing was made, the temp file is gone.
+ */
+export async function publishIfAbsent(
+  staged: StagedFile,
+  fileSystem: FileSystem = localFileSystem,
+): Promise<boolean> {
+  let isPublished = false
+  try {
+    isPublished = await moveIfAbsent(staged.temporaryPath, staged.target, fileSystem)
+    return isPublished
+  } catch (error) {
+    throw writeError(staged.target, error)
+  } finally {
+    if (!isPublished) await discardFile(staged, fileSystem)
+  }
+}
+
 /**
  * Replace or make one file. When the promise resolves the new content is durable.
  * @param path - absolute path; its directory must exist. A link is refused.

@@ -5,7 +5,7 @@
  * the memory may have changed since it was looked over. Index lines are mended
  * in one write.
  */
-import { basename } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import {
   findIndexEntries,
   removeIndexEntry,
@@ -18,12 +18,14 @@ import type { IndexEntry } from '../types.ts'
 import type { StoreContext } from './context.ts'
 import { checkDirectories, syncDirectory, writeError } from './directories.ts'
 import type { Finding } from './doctor.ts'
-import { examineMemory } from './doctor.ts'
+import { examineMemory, unfinishedSave } from './doctor.ts'
 import { publishIndex, readIndexVersion } from './index-bytes.ts'
 import type { Attempt } from './locked-change.ts'
 import { RETRY, runLocked } from './locked-change.ts'
 import type { Lock } from './lock.ts'
+import { removeVersion, settleAside } from './remove-version.ts'
 import { readStableBytes } from './stable-read.ts'
+import { hasCopyInTrash, listTrash } from './trash.ts'
 
 async function entryOf(context: StoreContext, path: string): Promise<IndexEntry> {
   const fileName = basename(path)
@@ -68,16 +70,34 @@ async function mendIndexText(
   return upsertIndexEntries(text, added, utf8BytesCodec).text
 }
 
+/** Remove a file, as long as it is the version whose copy is in the trash. */
+async function finishForget(context: StoreContext, path: string): Promise<void> {
+  const { fileSystem } = context
+  const file = await readStableBytes(path, { fileSystem })
+  if (file === undefined) return
+  const trash = await listTrash(context, 'all')
+  if (!(await hasCopyInTrash(context, trash, basename(path), file.bytes))) return
+  await removeVersion(path, file.bytes, fileSystem)
+}
+
+/** Put back what stands aside, before its lines are judged. */
+async function mendAside(context: StoreContext, findings: readonly Finding[]): Promise<void> {
+  for (const { code, path } of findings) {
+    if (code !== 'moved-aside') continue
+    try {
+      await settleAside(context, basename(path))
+    } catch (error) {
+      throw writeError(path, error)
+    }
+  }
+}
+
 async function mendFiles(context: StoreContext, findings: readonly Finding[]): Promise<void> {
   const { fileSystem, paths } = context
   for (const { code, path } of findings) {
     try {
-      if (code === 'unfinished-forget') {
-        await fileSystem.rm(path, { force: true })
-      } else if (
-        code === 'temporary-file' ||
-        (code === 'stale-lock' && path !== context.lockPath)
-      ) {
+      if (code === 'unfinished-forget') await finishForget(context, path)
+      else if (code === 'temporary-file' || (code === 'stale-lock' && path !== context.lockPath)) {
         await fileSystem.rm(path, { recursive: true, force: true })
       } else if (code === 'open-permissions') {
         const { mode } = await fileSystem.lstat(path)
@@ -94,11 +114,11 @@ async function attemptRepair(
   context: StoreContext,
   lock: Lock,
   wanted: ReadonlySet<string>,
-): Promise<Attempt<Finding[]>> {
-  const present = await examineMemory(context)
-  const findings = present.filter(
-    (finding) => finding.repair !== undefined && wanted.has(findingKey(finding)),
-  )
+): Promise<Attempt<void>> {
+  const isWanted = (finding: Finding): boolean => wanted.has(findingKey(finding))
+  if (!(await lock.isHeld())) return RETRY
+  await mendAside(context, (await examineMemory(context)).filter(isWanted))
+  const findings = (await examineMemory(context)).filter(isWanted)
   const needsIndex = findings.some(({ code }) =>
     ['dangling-line', 'duplicate-line', 'unfinished-save'].includes(code),
   )
@@ -109,7 +129,7 @@ async function attemptRepair(
   }
   if (!(await lock.isHeld())) return RETRY
   await mendFiles(context, findings)
-  return { isDone: true, value: findings }
+  return { isDone: true, value: undefined }
 }
 
 /** What makes two findings the same. */
@@ -120,7 +140,7 @@ function findingKey({ code, fileName, path }: Finding): string {
 /**
  * Mend what was found. Durable when the promise resolves.
  * @param findings - from `examineMemory`; those without a repair are left.
- * @returns the findings that were mended; what was no longer true is not among them.
+ * @returns those that are no longer true; what a transaction tidies by itself is among them.
  * @throws MemoryError when the disk or the lock refuses; what was mended so far stays mended, no
  *   memory is lost.
  */
@@ -129,10 +149,13 @@ export async function repairMemory(
   findings: readonly Finding[],
 ): Promise<Finding[]> {
   if (!(await checkDirectories(context.paths.root, context.fileSystem))) return []
-  const wanted = new Set(findings.map(findingKey))
-  const stale = findings.filter(
-    ({ code, path }) => code === 'stale-lock' && path === context.lockPath,
+  const repairable = findings.filter(({ repair }) => repair !== undefined)
+  // What is put back gets its line, if it has none.
+  const putBack = repairable.flatMap(({ code, fileName = '', path }) =>
+    code === 'moved-aside' ? [unfinishedSave(join(dirname(path), fileName))] : [],
   )
-  const mended = await runLocked(context, (lock) => attemptRepair(context, lock, wanted))
-  return [...stale, ...mended]
+  const wanted = new Set([...repairable, ...putBack].map(findingKey))
+  await runLocked(context, (lock) => attemptRepair(context, lock, wanted))
+  const left = new Set((await examineMemory(context)).map(findingKey))
+  return repairable.filter((finding) => !left.has(findingKey(finding)))
 }

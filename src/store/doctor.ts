@@ -14,10 +14,11 @@ import { checkDirectories } from './directories.ts'
 import type { IndexVersion } from './index-bytes.ts'
 import { readIndexVersion } from './index-bytes.ts'
 import { isSafeMemoryFileName } from './paths.ts'
+import { isOnlyCopy } from './remove-version.ts'
 import { MEMORY_READ_MAX_BYTES, readStableBytes } from './stable-read.ts'
-import { isTemporaryName } from './temporary-name.ts'
+import { fileNameOfAside, isTemporaryName } from './temporary-name.ts'
 import type { TrashItem } from './trash.ts'
-import { listTrash, readTrashedFile, trashDirectory } from './trash.ts'
+import { hasCopyInTrash, listTrash, trashDirectory } from './trash.ts'
 
 /**
  * Closed set of findings.
@@ -29,6 +30,8 @@ import { listTrash, readTrashedFile, trashDirectory } from './trash.ts'
  * - `dangling-line`: an index line whose file is missing; repaired by removing the line.
  * - `duplicate-line`: a further line of the same file; repaired by removing it.
  * - `stale-lock`: a lock that nobody renews, or a moved one; repaired by removing it.
+ * - `moved-aside`: a memory file that a process was removing when it ended, and the only copy of it;
+ *   repaired by putting it back, with a line when it has none.
  * - `temporary-file`: left by a killed process; repaired by removing it.
  * - `open-permissions`: others may write; repaired by taking that right away.
  * - `two-directories`: the project has a second memory under another spelling of its path; no repair.
@@ -41,6 +44,7 @@ export type FindingCode =
   | 'dangling-line'
   | 'duplicate-line'
   | 'stale-lock'
+  | 'moved-aside'
   | 'temporary-file'
   | 'open-permissions'
   | 'two-directories'
@@ -50,7 +54,7 @@ export interface Finding {
   code: FindingCode
   /** Absolute path it is about. */
   path: string
-  /** The memory file whose index line it is about; only for findings about lines. */
+  /** The memory file it is about, where `path` is not its own. */
   fileName?: string
   /** One line: what is wrong. */
   message: string
@@ -69,6 +73,8 @@ interface Survey {
   /** Files by name, with the reason for those that cannot be looked at. */
   files: Map<string, Stats | string>
   temporary: string[]
+  /** Names of files that stand aside and are the only copy of a memory. */
+  aside: string[]
   trash: TrashItem[]
 }
 
@@ -85,6 +91,7 @@ async function survey(context: StoreContext): Promise<Survey> {
     indexProblem: undefined,
     files: new Map(),
     temporary: [],
+    aside: [],
     trash: await listTrash(context),
   }
   try {
@@ -97,6 +104,7 @@ async function survey(context: StoreContext): Promise<Survey> {
   found.temporary.push(...trashNames.filter(isTemporaryName).map((name) => join(trash, name)))
   for (const name of (await fileSystem.readdir(paths.root)).sort()) {
     if (isTemporaryName(name)) found.temporary.push(join(paths.root, name))
+    if (fileNameOfAside(name) !== undefined) await surveyAside(found, name)
     if (!isSafeMemoryFileName(name)) continue
     try {
       found.files.set(name, await fileSystem.lstat(join(paths.root, name)))
@@ -107,12 +115,17 @@ async function survey(context: StoreContext): Promise<Survey> {
   return found
 }
 
+/** A file that stands aside; one of which that cannot be told is left to the next look. */
+async function surveyAside(found: Survey, name: string): Promise<void> {
+  const isOnly = await isOnlyCopy(found.context, name).catch(() => undefined)
+  if (isOnly === true) found.aside.push(name)
+  if (isOnly === false) found.temporary.push(join(found.context.paths.root, name))
+}
+
 async function isTrashTwin({ context, trash }: Survey, fileName: string): Promise<boolean> {
-  const item = trash.find(({ record }) => record.fileName === fileName)
-  if (item === undefined) return false
   const path = join(context.paths.root, fileName)
   const file = await readStableBytes(path, { fileSystem: context.fileSystem })
-  return file !== undefined && file.bytes.equals((await readTrashedFile(item, context)).bytes)
+  return file !== undefined && (await hasCopyInTrash(context, trash, fileName, file.bytes))
 }
 
 function unreadableFile(path: string, stats: Stats | string): Finding | undefined {
@@ -129,6 +142,17 @@ function unreadableFile(path: string, stats: Stats | string): Finding | undefine
     path,
     message: `${basename(path)} ${reason}`,
     repair: undefined,
+  }
+}
+
+/** @param path - of the memory file. */
+export function unfinishedSave(path: string): Finding {
+  const fileName = basename(path)
+  return {
+    code: 'unfinished-save',
+    path,
+    message: `${fileName} has no line in the index, so no session is told of it`,
+    repair: `add a line for ${fileName} to the index`,
   }
 }
 
@@ -157,23 +181,32 @@ async function fileFindings(found: Survey): Promise<Finding[]> {
             message: `${fileName} was being forgotten: its copy is in the trash, its line is gone`,
             repair: `remove ${fileName}; the copy in the trash stays`,
           }
-        : {
-            code: 'unfinished-save',
-            path,
-            message: `${fileName} has no line in the index, so no session is told of it`,
-            repair: `add a line for ${fileName} to the index`,
-          },
+        : unfinishedSave(path),
     )
   }
   return findings
 }
 
-function indexFindings({ context, files, index, indexProblem }: Survey): Finding[] {
+function asideFindings({ aside, context }: Survey): Finding[] {
+  return aside.map((name) => {
+    const fileName = fileNameOfAside(name) ?? name
+    return {
+      code: 'moved-aside',
+      path: join(context.paths.root, name),
+      fileName,
+      message: `${fileName} was being removed by a process that ended; it stands aside as ${name}`,
+      repair: `put ${fileName} back, with a line in the index`,
+    }
+  })
+}
+
+function indexFindings({ aside, context, files, index, indexProblem }: Survey): Finding[] {
   const path = context.paths.indexFilePath
   if (indexProblem !== undefined) {
     return [{ code: 'unreadable-index', path, message: indexProblem, repair: undefined }]
   }
   const findings: Finding[] = []
+  const present = new Set([...files.keys(), ...aside.map(fileNameOfAside)])
   const seen = new Set<string>()
   for (const { fileName } of scanIndexEntries(index?.text ?? '', utf8BytesCodec)) {
     if (!isSafeMemoryFileName(fileName)) continue
@@ -185,7 +218,7 @@ function indexFindings({ context, files, index, indexProblem }: Survey): Finding
         message: `the index has more than one line for ${fileName}`,
         repair: `keep the first line for ${fileName} and remove the others`,
       })
-    } else if (!files.has(fileName)) {
+    } else if (!present.has(fileName)) {
       findings.push({
         code: 'dangling-line',
         path,
@@ -258,10 +291,11 @@ export async function examineMemory(context: StoreContext, other?: string): Prom
       (path): Finding => ({
         code: 'temporary-file',
         path,
-        message: `${basename(path)} was left by a process that ended while saving`,
+        message: `${basename(path)} was left by a process that ended before its change`,
         repair: `remove ${basename(path)}`,
       }),
     ),
+    ...asideFindings(found),
     ...indexFindings(found),
     ...(await fileFindings(found)),
     ...(await permissionFindings(found)),

@@ -11,6 +11,7 @@ import * as nodeFileSystem from 'node:fs/promises'
 export type FileSystem = Pick<
   typeof nodeFileSystem,
   | 'chmod'
+  | 'link'
   | 'lstat'
   | 'mkdir'
   | 'open'

@@ -11,7 +11,6 @@ import { dirname } from 'node:path'
 import { MemoryError } from '../errors.ts'
 import type { RemovedIndexEntry } from '../format/index-file.ts'
 import { removeIndexEntry, restoreIndexEntry, utf8BytesCodec } from '../format/index-file.ts'
-import { writeFileAtomic } from './atomic-write.ts'
 import type { StoreContext } from './context.ts'
 import { checkDirectories, syncDirectory, writeError } from './directories.ts'
 import { publishIndex, readIndexVersion } from './index-bytes.ts'
@@ -20,8 +19,9 @@ import { locateMemory } from './locate.ts'
 import type { Attempt } from './locked-change.ts'
 import { RETRY, runLocked } from './locked-change.ts'
 import type { Lock } from './lock.ts'
-import { removeVersion } from './remove-version.ts'
-import { withOutcome } from './rollback.ts'
+import { holds, removeVersion } from './remove-version.ts'
+import { restoreFile, withOutcome } from './rollback.ts'
+import type { StableBytes } from './stable-read.ts'
 import { keptUntilMs, listTrash, pruneTrash, writeTrash } from './trash.ts'
 import { unconfirmedError } from './unconfirmed.ts'
 
@@ -64,11 +64,17 @@ class FirstError {
   }
 }
 
+/** What a forget that goes wrong leaves, for its error: nothing, no line, no file, or neither. */
+type Stage = 'untouched' | 'unlisted' | 'removed' | 'done'
+
 class Forgetting {
   readonly #context: StoreContext
   readonly #request: ForgetRequest
-  #copy: { path: string; trashedMs: number } | undefined
+  #stage: Stage = 'untouched'
+  #copy: { path: string; trashedMs: number; bytes: Buffer } | undefined
   #removed: RemovedIndexEntry | undefined
+  /** What a purge has removed, in this try or an earlier one. */
+  #purged: StableBytes | undefined
   /** What could not be flushed or tidied once the index without the entry was visible. */
   readonly #doubt = new FirstError()
 
@@ -89,12 +95,24 @@ class Forgetting {
         ? await this.#purge(memory, publish, lock)
         : await this.#moveToTrash(memory, publish, lock)
     if (!isDone) return RETRY
+    this.#stage = 'done'
     const { fileName, title } = memory
     if (this.#doubt.error !== undefined) {
       throw unconfirmedError('forgotten', memory.filePath, this.#doubt.error)
     }
     const undoUntilMs = this.#copy === undefined ? undefined : keptUntilMs(this.#copy.trashedMs)
     return { isDone: true, value: { fileName, title, undoUntilMs, trashPath: this.#copy?.path } }
+  }
+
+  /** @returns the error to report, with what has become of the memory. */
+  report(error: unknown): unknown {
+    if (!(error instanceof Error)) return error
+    if (this.#stage === 'removed') {
+      return withOutcome(error, 'the file was removed; forget it again to finish')
+    }
+    if (this.#stage !== 'unlisted') return error
+    const rest = this.#copy === undefined ? 'doctor settles the rest' : 'its copy is in the trash'
+    return withOutcome(error, `its index line is gone, ${rest}`)
   }
 
   #sync(): Promise<void> {
@@ -113,25 +131,19 @@ class Forgetting {
     try {
       isUnlisted = await publish()
     } finally {
-      if (!isUnlisted) await this.#dropCopy()
+      if (!isUnlisted && this.#stage === 'untouched') await this.#dropCopy()
     }
     if (!isUnlisted) return false
+    this.#stage = 'unlisted'
     await this.#sync()
     if (memory.file !== undefined) {
       // The file may by now be another writer's new version.
-      if (!(await lock.isHeld())) return this.#startOver()
-      if (!(await this.#removeFile(memory.filePath, memory.file.bytes, lock))) {
-        return this.#startOver()
-      }
+      if (!(await lock.isHeld())) return false
+      if (!(await this.#removeFile(memory.filePath, memory.file.bytes, lock))) return false
       await this.#sync()
     }
     await pruneTrash(this.#context, Date.now())
     return true
-  }
-
-  async #startOver(): Promise<false> {
-    await this.#dropCopy()
-    return false
   }
 
   /** File, then line. @returns `false` when the lock was lost. */
@@ -144,13 +156,16 @@ class Forgetting {
     const { filePath } = memory
     if (memory.file !== undefined) {
       if (!(await this.#remove(filePath, memory.file.bytes))) return false
+      this.#stage = 'removed'
+      this.#purged = memory.file
       await this.#sync()
     }
     try {
       if (!(await publish())) return false
     } catch (error) {
-      throw await this.#restoreFile(memory, error)
+      throw await this.#restoreFile(filePath, error)
     }
+    this.#stage = 'done'
     await this.#sync()
     await pruneTrash(this.#context, Date.now())
     await this.#doubt.during(filePath, () => this.#purgeCopies(memory.fileName))
@@ -166,25 +181,25 @@ class Forgetting {
     }
   }
 
-  /** @returns the error of a purge that stopped between file and line, with what became of the file. */
-  async #restoreFile({ file, filePath }: LocatedMemory, error: unknown): Promise<unknown> {
+  /** Undo the first half of a purge. @returns the error to report. */
+  async #restoreFile(filePath: string, cause: unknown): Promise<unknown> {
     const { fileSystem, paths } = this.#context
-    const reported = writeError(paths.root, error)
-    if (file === undefined || !(reported instanceof Error)) return reported
+    const error = writeError(paths.root, cause)
+    if (this.#purged === undefined || !(error instanceof Error)) return error
     try {
-      await writeFileAtomic(filePath, file.bytes, undefined, fileSystem)
-      const seconds = file.mtimeMs / 1000
-      await fileSystem.chmod(filePath, file.mode).catch(() => undefined)
-      await fileSystem.utimes(filePath, seconds, seconds).catch(() => undefined)
-      return withOutcome(reported, 'the memory is as before')
+      if (!(await restoreFile(filePath, this.#purged, fileSystem))) return error
+      await syncDirectory(paths.root, fileSystem)
     } catch {
-      return withOutcome(reported, `${filePath} was removed; forget it again to finish`)
+      return error
     }
+    this.#stage = 'untouched'
+    return withOutcome(error, 'the memory is as before')
   }
 
+  /** Does nothing for a version that an earlier try has copied. */
   async #copyToTrash({ file, fileName, title }: LocatedMemory): Promise<void> {
-    this.#copy = undefined
-    if (file === undefined) return
+    if (file === undefined || this.#copy?.bytes.equals(file.bytes) === true) return
+    await this.#dropCopy()
     const trashedMs = Date.now()
     const record = {
       fileName,
@@ -194,7 +209,7 @@ class Forgetting {
       sessionId: this.#request.sessionId ?? null,
     }
     const path = await writeTrash(this.#context, record, file, trashedMs)
-    this.#copy = { path, trashedMs }
+    this.#copy = { path, trashedMs, bytes: file.bytes }
   }
 
   /** A copy of a memory that is still there would look like a forget to finish. */
@@ -214,11 +229,12 @@ class Forgetting {
       return await this.#remove(filePath, bytes)
     } catch (error) {
       if (!(error instanceof Error)) throw error
-      if (await this.#putEntryBack(lock).catch(() => false)) {
-        await this.#dropCopy()
-        throw withOutcome(error, 'the memory is as before')
-      }
-      throw withOutcome(error, 'its index line is gone, its copy is in the trash')
+      const { fileSystem } = this.#context
+      const isThere = await holds(filePath, bytes, fileSystem).catch(() => false)
+      if (!isThere || !(await this.#putEntryBack(lock).catch(() => false))) throw error
+      this.#stage = 'untouched'
+      await this.#dropCopy()
+      throw withOutcome(error, 'the memory is as before')
     }
   }
 
@@ -261,5 +277,9 @@ export async function forgetMemory(
 ): Promise<ForgottenMemory> {
   await assertMemoryExists(context)
   const forgetting = new Forgetting(context, request)
-  return runLocked(context, (lock) => forgetting.attempt(lock), request.signal)
+  try {
+    return await runLocked(context, (lock) => forgetting.attempt(lock), request.signal)
+  } catch (error) {
+    throw forgetting.report(error)
+  }
 }

@@ -1,18 +1,20 @@
 /**
- * Temp files and moved locks that a killed process left behind.
+ * Temp files, files moved aside and moved locks that a killed process left behind.
  *
- * Role: removes them under the lock, where no other transaction writes, once
- * per process and memory and after every orphaned lock; a directory of many
- * files is not listed at each save. Young ones stay: a script may be writing
- * with `writeFileAtomic`, which takes no lock. What this process itself could not
- * remove is tried again at each save.
+ * Role: removes them under the lock, where no other transaction writes, once per
+ * process and memory and after every orphaned lock; a directory of many files is
+ * not listed at each save. What stands aside and is the only copy of a memory is
+ * put back. Young temp files stay: a script may be writing with
+ * `writeFileAtomic`, which takes no lock. What this process itself could not
+ * remove or put back is tried again at each save.
  */
 import { basename, dirname, join } from 'node:path'
 import { errnoOf } from '../errors.ts'
 import type { StoreContext } from './context.ts'
 import type { FileSystem } from './file-system.ts'
 import type { Lock } from './lock.ts'
-import { forgetLeftOver, isTemporaryName, leftOverIn } from './temporary-name.ts'
+import { namesAside, settleAside } from './remove-version.ts'
+import { fileNameOfAside, forgetLeftOver, isTemporaryName, leftOverIn } from './temporary-name.ts'
 import { TRASH_DIRECTORY_NAME } from './trash.ts'
 
 /** Memory directories that this process has swept. */
@@ -26,11 +28,17 @@ const swept = new Set<string>()
 export async function sweepLitter(context: StoreContext, lock: Lock): Promise<void> {
   const { fileSystem, lockPath, paths } = context
   for (const path of leftOverIn(paths.root)) {
-    if (await isGone(fileSystem.unlink(path))) forgetLeftOver(path)
+    const name = basename(path)
+    const isAside = fileNameOfAside(name) !== undefined
+    const tidying = isAside ? settleAside(context, name) : fileSystem.unlink(path)
+    if (await isGone(tidying)) forgetLeftOver(path)
   }
   if (swept.has(paths.root) && !lock.replacedOrphan) return
   swept.add(paths.root)
   await sweepDirectory(context, paths.root, isTemporaryName)
+  for (const name of await namesAside(context).catch(() => [])) {
+    await settleAside(context, name).catch(() => undefined)
+  }
   await sweepDirectory(context, join(paths.root, TRASH_DIRECTORY_NAME), isTemporaryName)
   // Moved locks, and the right to move them of a process that was killed meanwhile.
   const besideLock = `${basename(lockPath)}.`

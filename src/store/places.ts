@@ -4,11 +4,10 @@
  * Role: the few disk questions that commands have about places other than the
  * memory itself.
  */
-import { constants } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { MemoryError, errnoOf } from '../errors.ts'
-import { writeFileAtomic } from './atomic-write.ts'
-import { writeError } from './directories.ts'
+import { MemoryError } from '../errors.ts'
+import { publishIfAbsent, stageFile, writeFileAtomic } from './atomic-write.ts'
+import { syncDirectory, writeError } from './directories.ts'
 import type { FileSystem } from './file-system.ts'
 import { localFileSystem } from './file-system.ts'
 import type { Environment } from './paths.ts'
@@ -53,28 +52,19 @@ export async function writeExportFile(
   mayReplace: boolean,
   fileSystem: FileSystem = localFileSystem,
 ): Promise<void> {
-  if (!mayReplace) await claim(path, fileSystem)
-  try {
-    await writeFileAtomic(path, content, undefined, fileSystem)
-  } catch (error) {
-    if (!mayReplace) await fileSystem.unlink(path).catch(() => undefined)
-    throw error
+  if (mayReplace) return writeFileAtomic(path, content, undefined, fileSystem)
+  const staged = await stageFile(path, content, { fileSystem, replaced: { mode: undefined } })
+  if (!(await publishIfAbsent(staged, fileSystem))) {
+    throw new MemoryError(
+      'INVALID_ARGUMENT',
+      `${path} exists and is not replaced; choose another name or give --force`,
+      { path },
+    )
   }
-}
-
-/** Make the name ours as an empty file, so that nothing else of this name can be replaced. */
-async function claim(path: string, fileSystem: FileSystem): Promise<void> {
   try {
-    const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL
-    await (await fileSystem.open(path, flags, 0o600)).close()
+    await syncDirectory(dirname(path), fileSystem)
   } catch (error) {
-    if (errnoOf(error) === 'EEXIST') {
-      throw new MemoryError(
-        'INVALID_ARGUMENT',
-        `${path} exists and is not replaced; choose another name or give --force`,
-        { path },
-      )
-    }
+    await fileSystem.unlink(path).catch(() => undefined)
     throw writeError(path, error)
   }
 }

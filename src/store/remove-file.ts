@@ -17,8 +17,9 @@ import { locateMemory } from './locate.ts'
 import type { Attempt } from './locked-change.ts'
 import { RETRY, runLocked } from './locked-change.ts'
 import type { Lock } from './lock.ts'
-import { removeVersion } from './remove-version.ts'
+import { holds, removeVersion } from './remove-version.ts'
 import { pruneTrash, writeTrash } from './trash.ts'
+import { unconfirmedError } from './unconfirmed.ts'
 
 /** A request to remove one file. */
 export interface RemovalRequest {
@@ -63,17 +64,24 @@ async function attemptRemoval(
     sessionId: sessionId ?? null,
   }
   const trashPath = await writeTrash(context, record, file, Date.now())
+  // A copy of a file that is still there would look like a forget to finish.
+  const dropCopy = (): Promise<void> =>
+    fileSystem.rm(trashPath, { force: true }).catch(() => undefined)
   let isRemoved = false
   try {
-    if (!(await lock.isHeld())) return RETRY
-    isRemoved = await removeVersion(filePath, file.bytes, fileSystem)
-    if (!isRemoved) return RETRY
+    isRemoved = (await lock.isHeld()) && (await removeVersion(filePath, file.bytes, fileSystem))
+  } catch (error) {
+    if (await holds(filePath, file.bytes, fileSystem).catch(() => false)) await dropCopy()
+    throw writeError(filePath, error)
+  }
+  if (!isRemoved) {
+    await dropCopy()
+    return RETRY
+  }
+  try {
     await syncDirectory(paths.root, fileSystem)
   } catch (error) {
-    throw writeError(filePath, error)
-  } finally {
-    // A copy of a file that is still there would look like a forget to finish.
-    if (!isRemoved) await fileSystem.rm(trashPath, { force: true }).catch(() => undefined)
+    throw unconfirmedError('removed', filePath, writeError(paths.root, error))
   }
   await pruneTrash(context, Date.now())
   return { isDone: true, value: { filePath, trashPath } }
@@ -87,8 +95,8 @@ function missing(filePath: string): MemoryError {
  * Move a memory file into the trash and leave the index as it is. The file is
  * gone for good when the promise resolves, its copy durable.
  * @throws MemoryError `NOT_FOUND`, `UNSAFE_PATH` for a name that is none, or why the disk or the lock
- *   refused: the file is then as before, except that a failing directory flush leaves it removed
- *   with its copy in the trash.
+ *   refused: the file is then as before, unless the message says that it was removed or moved aside;
+ *   its copy is then in the trash.
  */
 export async function removeMemoryFile(
   context: StoreContext,

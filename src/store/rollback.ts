@@ -9,11 +9,13 @@
  */
 import { dirname } from 'node:path'
 import { MemoryError } from '../errors.ts'
-import { discardFile, publishFile, stageFile } from './atomic-write.ts'
+import type { StagedFile } from './atomic-write.ts'
+import { discardFile, publishFile, publishIfAbsent, stageFile } from './atomic-write.ts'
 import type { StoreContext } from './context.ts'
 import { syncDirectory, writeError } from './directories.ts'
+import type { FileSystem } from './file-system.ts'
+import { holds, removeVersion } from './remove-version.ts'
 import type { StableBytes } from './stable-read.ts'
-import { readStableBytes } from './stable-read.ts'
 
 /** A memory file as a transaction writes it. */
 export interface PublishedFile {
@@ -25,36 +27,56 @@ export interface PublishedFile {
   isVisible: boolean
 }
 
-/** @returns whether the file still holds what the transaction wrote. */
-async function isStillOurs(file: PublishedFile, { fileSystem }: StoreContext): Promise<boolean> {
-  const present = await readStableBytes(file.filePath, { fileSystem })
-  return present?.bytes.equals(file.content) === true
+/** A version of a file; without a mode it becomes a new file's. */
+export type FileVersion = Pick<StableBytes, 'bytes' | 'mtimeMs'> & { mode?: number }
+
+/** Stage a version with its time; where the time cannot be set it is the present one. */
+async function stageVersion(
+  filePath: string,
+  { bytes, mode, mtimeMs }: FileVersion,
+  fileSystem: FileSystem,
+): Promise<StagedFile> {
+  const staged = await stageFile(filePath, bytes, { fileSystem, replaced: { mode } })
+  const seconds = mtimeMs / 1000
+  await fileSystem.utimes(staged.temporaryPath, seconds, seconds).catch(() => undefined)
+  return staged
+}
+
+/**
+ * Make a file that is gone as it was, unless something stands there. Visible, not yet durable.
+ * @returns `false` when something stood there: it stands there still.
+ * @throws as `stageFile` and `publishIfAbsent`; nothing was made.
+ */
+export async function restoreFile(
+  filePath: string,
+  version: FileVersion,
+  fileSystem: FileSystem,
+): Promise<boolean> {
+  return publishIfAbsent(await stageVersion(filePath, version, fileSystem), fileSystem)
 }
 
 /**
  * Put one visible file back; durable when the promise resolves.
- * @throws the system's error or a MemoryError; the file is then as the transaction wrote it.
+ * @throws the system's error or a MemoryError; the file is then as the transaction wrote it, or kept
+ *   aside as the message says.
  */
 export async function putBack(file: PublishedFile, context: StoreContext): Promise<void> {
   const { fileSystem } = context
-  const { filePath, previous } = file
+  const { content, filePath, previous } = file
   if (previous === undefined) {
-    if (!(await isStillOurs(file, context))) return
-    await fileSystem.unlink(filePath)
-    await syncDirectory(dirname(filePath), fileSystem)
+    if (await removeVersion(filePath, content, fileSystem))
+      await syncDirectory(dirname(filePath), fileSystem)
     return
   }
-  const staged = await stageFile(filePath, previous.bytes, { fileSystem })
+  const staged = await stageVersion(filePath, previous, fileSystem)
   let isOurs = false
   try {
-    isOurs = await isStillOurs(file, context)
+    isOurs = await holds(filePath, content, fileSystem)
   } finally {
     if (!isOurs) await discardFile(staged, fileSystem)
   }
   if (!isOurs) return
   await publishFile(staged, fileSystem)
-  const seconds = previous.mtimeMs / 1000
-  await fileSystem.utimes(filePath, seconds, seconds).catch(() => undefined)
   await syncDirectory(dirname(filePath), fileSystem)
 }
 

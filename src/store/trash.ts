@@ -220,6 +220,20 @@ export async function readTrashedFile(
 }
 
 /**
+ * Whether the newest copy of a memory file is the same as it, byte by byte.
+ * @throws MemoryError when the copy cannot be read.
+ */
+export async function hasCopyInTrash(
+  context: StoreContext,
+  trash: readonly TrashItem[],
+  fileName: string,
+  bytes: Buffer,
+): Promise<boolean> {
+  const item = trash.find(({ record }) => record.fileName === fileName)
+  return item !== undefined && (await readTrashedFile(item, context)).bytes.equals(bytes)
+}
+
+/**
  * Remove what is too old or too much. Never throws: it is tried again at the next forget.
  * @param nowMs - ms since the epoch.
  */

@@ -13,7 +13,6 @@ import {
   utf8BytesCodec,
 } from '../format/index-file.ts'
 import { readMemoryHeader } from '../format/memory-file.ts'
-import { publishFile, stageFile } from './atomic-write.ts'
 import type { StoreContext } from './context.ts'
 import { syncDirectory, writeError } from './directories.ts'
 import { memoryFilePath } from './file-name.ts'
@@ -23,7 +22,7 @@ import type { Attempt } from './locked-change.ts'
 import { RETRY, runLocked } from './locked-change.ts'
 import type { Lock } from './lock.ts'
 import type { PublishedFile } from './rollback.ts'
-import { rollBack } from './rollback.ts'
+import { restoreFile, rollBack } from './rollback.ts'
 import { readStableBytes } from './stable-read.ts'
 import type { TrashItem, TrashedFile } from './trash.ts'
 import { listTrash, readTrashedFile } from './trash.ts'
@@ -55,11 +54,18 @@ class Undoing {
     try {
       if (!(await this.#publish(item, filePath, trashed, lock))) return RETRY
     } catch (error) {
-      const published = this.#published === undefined ? [] : [this.#published]
-      throw await rollBack(this.#context, published, writeError(filePath, error))
+      throw await this.takeBack(writeError(filePath, error))
     }
+    this.#published = undefined
     await this.#finish(item, filePath)
     return { isDone: true, value: { fileName, filePath, title } }
+  }
+
+  /** Remove the file of an undo that ends without its line. @returns the error to report. */
+  async takeBack(error: unknown): Promise<unknown> {
+    const published = this.#published === undefined ? [] : [this.#published]
+    this.#published = undefined
+    return rollBack(this.#context, published, error)
   }
 
   async #wantedItem(): Promise<TrashItem> {
@@ -70,23 +76,21 @@ class Undoing {
     throw new MemoryError('NOT_FOUND', 'nothing to undo: no such memory is in the trash')
   }
 
-  /** File, durable, then line. @returns `false` when the lock was lost. */
+  /** File, durable, then line. @returns `false` when the lock was lost or another file took the name. */
   async #publish(
     item: TrashItem,
     filePath: string,
-    { bytes, mtimeMs }: TrashedFile,
+    trashed: TrashedFile,
     lock: Lock,
   ): Promise<boolean> {
+    const { bytes } = trashed
     const { fileSystem, paths } = this.#context
     const present = await readStableBytes(filePath, { fileSystem })
     if (present !== undefined && !present.bytes.equals(bytes)) throw existsAgain(filePath)
     const index = await readIndexVersion(this.#context)
     if (!(await lock.isHeld())) return false
     if (present === undefined) {
-      const staged = await stageFile(filePath, bytes, { fileSystem })
-      const seconds = mtimeMs / 1000
-      await fileSystem.utimes(staged.temporaryPath, seconds, seconds).catch(() => undefined)
-      await publishFile(staged, fileSystem)
+      if (!(await restoreFile(filePath, trashed, fileSystem))) return false
       this.#published = { filePath, content: bytes, previous: undefined, isVisible: true }
       await syncDirectory(paths.root, fileSystem)
     }
@@ -143,5 +147,9 @@ export async function undoForget(
 ): Promise<RestoredMemory> {
   await assertMemoryExists(context)
   const undoing = new Undoing(context, fileName)
-  return runLocked(context, (lock) => undoing.attempt(lock), signal)
+  try {
+    return await runLocked(context, (lock) => undoing.attempt(lock), signal)
+  } catch (error) {
+    throw await undoing.takeBack(error)
+  }
 }

@@ -1,18 +1,17 @@
 import { expect, test } from 'vitest'
 import { systemError, watchFileSystem } from '../support/faulty-file-system.mjs'
-import type { FileSystemCall } from '../support/faulty-file-system.mjs'
+import { inBatches } from '../support/proof.ts'
+import type { TestMemory } from '../support/test-memory.ts'
 import {
   anotherStore,
   fileOf,
   givenFiles,
-  indexOf,
   linesOf,
   litterOf,
   memoryFilesOf,
   snapshotOf,
   testMemory,
 } from '../support/test-memory.ts'
-import type { TestMemory } from '../support/test-memory.ts'
 
 /** Runs side by side; each has a memory of its own. */
 const AT_ONCE = 8
@@ -20,62 +19,6 @@ const AT_ONCE = 8
 const INDEX = '- [Other](other.md) — stays\n- [Rule](rule.md) — old hook\n'
 const OLD =
   '---\nname: "rule"\ndescription: "old hook"\nmetadata:\n  type: project\n  node_type: memory\n  title: "Rule"\n---\n\nold body\n'
-
-async function inBatches(count: number, run: (position: number) => Promise<void>): Promise<void> {
-  for (let first = 1; first <= count; first += AT_ONCE) {
-    const positions = Array.from(
-      { length: Math.min(AT_ONCE, count - first + 1) },
-      (_, at) => first + at,
-    )
-    await Promise.all(positions.map(run))
-  }
-}
-
-async function brokenFrom(
-  position: number,
-): Promise<{ memory: TestMemory; calls: FileSystemCall[] }> {
-  const watched = watchFileSystem((call) => {
-    if (call.position >= position) throw systemError('EIO', call.name, call.path)
-  })
-  const memory = await testMemory({ fileSystem: watched.fileSystem })
-  await givenFiles(memory, { 'MEMORY.md': INDEX, 'rule.md': OLD })
-  return { memory, calls: watched.calls }
-}
-
-async function expectRecovery(memory: TestMemory): Promise<void> {
-  await anotherStore(memory).save({ key: 'Rule', content: 'third', description: 'third hook' })
-  expect(await fileOf(memory, 'rule.md')).toContain('third')
-  expect(await linesOf(memory)).toEqual([
-    '- [Other](other.md) — stays',
-    '- [Rule](rule.md) — third hook',
-  ])
-  expect(await memoryFilesOf(memory)).toEqual(['rule.md'])
-  expect(await litterOf(memory)).toEqual([])
-}
-
-test('a disk that dies in the middle of a save leaves whole files, a true answer, and recovers', async () => {
-  const { memory: healthy, calls } = await brokenFrom(Infinity)
-  await healthy.store.save({ key: 'Rule', content: 'new body', description: 'new hook' })
-  await inBatches(calls.length, async (position) => {
-    const { memory } = await brokenFrom(position)
-    const error = await memory.store
-      .save({ key: 'Rule', content: 'new body', description: 'new hook' })
-      .then(
-        () => undefined,
-        (failure: unknown) => failure as Error,
-      )
-    const file = await fileOf(memory, 'rule.md')
-    const isNewFile = file.includes('\n\nnew body\n')
-    const isNewIndex = (await indexOf(memory)) === INDEX.replace('old hook', 'new hook')
-    if (!isNewFile) expect(file).toBe(OLD)
-    if (!isNewIndex) expect(await indexOf(memory)).toBe(INDEX)
-    const told = error?.message ?? 'saved'
-    if (isNewIndex) expect(told).toMatch(/^saved$|the memory was written/u)
-    else if (isNewFile) expect(told).toMatch(/could not be put back: .*rule\.md/u)
-    else expect(told).not.toMatch(/^saved$|was written|put back/u)
-    await expectRecovery(memory)
-  })
-})
 
 test('a group of saves on a disk with one fault: each is whole or not there, as it was told', async () => {
   const keys = ['a', 'b', 'c', 'd']
@@ -86,7 +29,8 @@ test('a group of saves on a disk with one fault: each is whole or not there, as 
   const watched = watchFileSystem()
   await save(await testMemory({ fileSystem: watched.fileSystem }))
   for (const errno of ['ENOSPC', 'EMFILE']) {
-    await inBatches(watched.calls.length, async (position) => {
+    const positions = watched.calls.map((call) => call.position)
+    await inBatches(positions, AT_ONCE, async (position) => {
       const faulty = watchFileSystem((call) => {
         if (call.position === position) throw systemError(errno, call.name, call.path)
       })

@@ -82,7 +82,7 @@ function expectOldOrNew(present: Versions, must: Versions, open: Step | undefine
     if (must[key] === -1 && present[key] !== undefined) continue
     const possible = [must[key]]
     if (isOpen && open.kind === 'save') possible.push(open.version)
-    if (isOpen && open.kind === 'forget') possible.push(undefined)
+    if (isOpen && (open.kind === 'forget' || open.kind === 'purge')) possible.push(undefined)
     if (isOpen && open.kind === 'undo' && must[key] === undefined) continue
     expect(possible, `${key}, during ${JSON.stringify(open)}`).toContain(present[key])
   }
@@ -150,9 +150,14 @@ const POINTS: [kind: Step['kind'], points: string[]][] = [
       'the rename of the copy',
       'the rename of the index',
       'the removal of the file',
+      'the removal of the file moved aside',
       'the flush of the directory',
       'the removal of the lock',
     ],
+  ],
+  [
+    'purge',
+    ['the removal of the file', 'the removal of the file moved aside', 'the rename of the index'],
   ],
   ['undo', ['the rename of the file', 'the rename of the index', 'the removal of the copy']],
 ]
@@ -177,7 +182,8 @@ test.each(POINTS)(
       await onLaterCopy(memory, expectMendable)
       const trashed = await anotherStore(memory).listTrash()
       const { files } = await contentsOf(memory)
-      expect(files['k-0.md'] !== undefined || trashed.length > 0, point).toBe(true)
+      const isKept = files['k-0.md'] !== undefined || trashed.length > 0
+      expect(isKept || kind === 'purge', point).toBe(true)
       count.broken -= 1
     }
   },

@@ -7,7 +7,7 @@ const FIXTURE = fileURLToPath(new URL('../process/fixtures/change-memory.mjs', i
 
 /** One change of a process. */
 export interface Step {
-  kind: 'save' | 'forget' | 'undo'
+  kind: 'save' | 'forget' | 'purge' | 'undo'
   key: string
   version: number
 }

@@ -1,5 +1,6 @@
 /** Changes of a memory and what they start from, for the proofs that interrupt them. */
 import { chmod, mkdir, utimes } from 'node:fs/promises'
+import { MemoryError } from '../../src/errors.ts'
 import type { ProjectMemoryStore } from '../../src/store/store.ts'
 import type { TestMemory } from './test-memory.ts'
 import { anotherStore, givenFiles } from './test-memory.ts'
@@ -83,12 +84,19 @@ export const SAVES: ChangeScenario[] = [
 export const GROUP: ChangeScenario = {
   name: 'three saves together',
   prepare: three,
-  act: (store) =>
-    Promise.all([
+  act: async (store) => {
+    const outcomes = await Promise.allSettled([
       store.save(save),
       store.save({ key: 'Second', content: 'second body' }),
       store.save({ key: 'Third', content: 'third body' }),
-    ]),
+    ])
+    const errors = outcomes.flatMap((outcome) =>
+      outcome.status === 'rejected' ? [outcome.reason as MemoryError] : [],
+    )
+    const [first] = errors
+    if (first === undefined) return
+    throw new MemoryError(first.code, errors.map(({ message }) => message).join('; '))
+  },
 }
 
 export const CHANGES: ChangeScenario[] = [
@@ -98,6 +106,11 @@ export const CHANGES: ChangeScenario[] = [
     prepare: threeWithCopy,
     act: (store) => store.forget({ key: 'Rule', purge: true }),
     isPurge: true,
+  },
+  {
+    name: 'a removal that keeps the line',
+    prepare: three,
+    act: (store) => store.removeFile({ fileName: 'rule.md' }),
   },
   { name: 'undo', prepare: forgotten, act: (store) => store.undo() },
   {

@@ -8,7 +8,7 @@ export interface FileSystemCall {
   name: string
   /** The path it is about; for a handle the one that was opened. */
   path: string
-  /** The new path of a `rename`. */
+  /** The new path of a `rename` or `link`. */
   to?: string
 }
 

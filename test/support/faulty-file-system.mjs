@@ -10,6 +10,7 @@ import * as nodeFileSystem from 'node:fs/promises'
 
 const METHODS = [
   'chmod',
+  'link',
   'lstat',
   'mkdir',
   'open',
@@ -46,7 +47,7 @@ export function watchFileSystem(before = () => undefined) {
     METHODS.map((name) => [
       name,
       async (path, ...rest) => {
-        await announce(name, path, name === 'rename' ? rest[0] : undefined)
+        await announce(name, path, ['link', 'rename'].includes(name) ? rest[0] : undefined)
         const result = await nodeFileSystem[name](path, ...rest)
         return name === 'open' ? watchHandle(result, path, announce) : result
       },

@@ -86,6 +86,10 @@ class Recorder {
     this.change(dirname(from), [[basename(from), undefined]])
   }
 
+  link(from, to) {
+    this.change(dirname(to), [[basename(to), this.find(from)]])
+  }
+
   /** A folder's content goes entry by entry. */
   remove(path) {
     const number = this.find(path)
@@ -146,6 +150,7 @@ export async function recordFileSystem(root, real = nodeFileSystem) {
     realpath: real.realpath,
     utimes: real.utimes,
     mkdir: after('mkdir', (path) => recorder.make(path, { entries: new Map() })),
+    link: after('link', (from, to) => recorder.link(from, to)),
     rename: after('rename', (from, to) => recorder.rename(from, to)),
     rm: after('rm', remove),
     rmdir: after('rmdir', remove),

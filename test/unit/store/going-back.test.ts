@@ -144,7 +144,7 @@ test('an aborted save whose file cannot be taken back says so and stays an Abort
   const controller = new AbortController()
   watched.before = (call) => {
     if (isFileRename(call)) controller.abort()
-    failMatching(({ name, path }) => name === 'unlink' && path.endsWith('/mine.md'), 'EPERM')(call)
+    failMatching(({ name, path }) => name === 'rename' && path.endsWith('/mine.md'), 'EPERM')(call)
   }
   const saving = memory.store.save({ key: 'mine', content: 'c', signal: controller.signal })
   await expect(saving).rejects.toMatchObject({

@@ -254,7 +254,7 @@ for (const errno of ['ENOSPC', 'EACCES']) {
 test('when putting back fails too, the error says so and names the file', async () => {
   const { fileSystem } = watchFileSystem((call) => {
     failMatching(isIndexRename, 'ENOSPC')(call)
-    failMatching(({ name, path }) => name === 'unlink' && path.endsWith('/x.md'), 'EIO')(call)
+    failMatching(({ name, path }) => name === 'rename' && path.endsWith('/x.md'), 'EIO')(call)
   })
   const memory = await testMemory({ fileSystem })
   await expect(memory.store.save({ key: 'x', content: 'c' })).rejects.toMatchObject({

@@ -32,10 +32,20 @@ describe('the file of an export', () => {
 
   test('leaves nothing behind when it cannot be written', async () => {
     const directory = await temporaryDirectory()
-    const { fileSystem } = watchFileSystem(failMatching(({ name }) => name === 'rename', 'ENOSPC'))
     const path = join(directory, 'all.md')
+    for (const failing of ['open', 'handle.writev', 'handle.sync', 'link']) {
+      const { fileSystem } = watchFileSystem(failMatching(({ name }) => name === failing, 'ENOSPC'))
+      await expect(writeExportFile(path, 'text', false, fileSystem)).rejects.toMatchObject({
+        code: 'WRITE_FAILED',
+        errno: 'ENOSPC',
+      })
+      expect(await readdir(directory)).toEqual([])
+    }
+    const isDirectoryFlush = (call: { name: string; path: string }): boolean =>
+      call.name === 'handle.sync' && call.path === directory
+    const { fileSystem } = watchFileSystem(failMatching(isDirectoryFlush, 'EIO'))
     await expect(writeExportFile(path, 'text', false, fileSystem)).rejects.toMatchObject({
-      code: 'WRITE_FAILED',
+      errno: 'EIO',
     })
     expect(await readdir(directory)).toEqual([])
     await expect(writeExportFile(join(directory, 'no', 'x'), 'text', false)).rejects.toMatchObject({
