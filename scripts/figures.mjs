@@ -1,5 +1,6 @@
 /**
- * Puts the figures of a benchmark run into `docs/performance.md` and draws its chart.
+ * Puts the figures of a benchmark run into `docs/performance.md` and draws its chart, and the counts
+ * of the proofs into `docs/durability.md`.
  *
  * Only what stands between the two marks is replaced; the words around it are written by hand.
  */
@@ -9,9 +10,9 @@ import { dirname, join } from 'node:path'
 import { lineChart } from '../bench/chart.mjs'
 import { repositoryRoot } from './ensure-installed.mjs'
 
-const DOCUMENT = join(repositoryRoot, 'docs', 'performance.md')
+const PERFORMANCE = join(repositoryRoot, 'docs', 'performance.md')
+const DURABILITY = join(repositoryRoot, 'docs', 'durability.md')
 const CHART = join(repositoryRoot, 'docs', 'images', 'save-cost.svg')
-const BLOCK = /<!-- figures -->[\s\S]*<!-- \/figures -->/
 
 /**
  * @param {readonly import('../bench/report.mjs').BenchRow[]} rows of all benchmarks of one run.
@@ -19,22 +20,43 @@ const BLOCK = /<!-- figures -->[\s\S]*<!-- \/figures -->/
  * @throws {Error} when the document has no marks.
  */
 export function writeFigures(rows) {
-  const document = readFileSync(DOCUMENT, 'utf8')
-  if (!BLOCK.test(document)) throw new Error(`${DOCUMENT} has no block of figures`)
-  const block = ['<!-- figures -->', machine(), '', ...table(rows), '<!-- /figures -->'].join('\n')
-  writeFileSync(
-    DOCUMENT,
-    document.replace(BLOCK, () => block),
-  )
+  writeBlock(PERFORMANCE, 'figures', [`Measured with ${machine()}.`, '', ...table(rows)])
   const growth = rows.flatMap((row) => ('growth' in row ? [row.growth] : []))
-  if (growth.length === 0) return [DOCUMENT]
+  if (growth.length === 0) return [PERFORMANCE]
   mkdirSync(dirname(CHART), { recursive: true })
   writeFileSync(CHART, chartOf(growth))
-  return [DOCUMENT, CHART]
+  return [PERFORMANCE, CHART]
+}
+
+/**
+ * @param {readonly string[]} lines `proof: what it counted`, of all proofs of one run.
+ * @returns {string} the path that was written.
+ * @throws {Error} when the document has no marks.
+ */
+export function writeProofs(lines) {
+  const rows = lines.map((line) => {
+    const [, name, counts] = /^([a-z-]+): (.*)$/.exec(line) ?? ['', '', line]
+    return `| ${name} | ${counts} |`
+  })
+  const head = ['| proof | counted |', '| --- | --- |']
+  writeBlock(DURABILITY, 'proofs', [`Counted with ${machine()}.`, '', ...head, ...rows])
+  return DURABILITY
+}
+
+/** Replace what stands between the marks of a block. */
+function writeBlock(path, name, lines) {
+  const document = readFileSync(path, 'utf8')
+  const block = new RegExp(`<!-- ${name} -->[^]*<!-- /${name} -->`)
+  if (!block.test(document)) throw new Error(`${path} has no block of ${name}`)
+  const fresh = [`<!-- ${name} -->`, ...lines, `<!-- /${name} -->`].join('\n')
+  writeFileSync(
+    path,
+    document.replace(block, () => fresh),
+  )
 }
 
 function machine() {
-  return `Measured with Node ${process.versions.node} on ${platform()} ${arch()} with ${availableParallelism()} cores.`
+  return `Node ${process.versions.node} on ${platform()} ${arch()} with ${availableParallelism()} cores`
 }
 
 function table(rows) {

@@ -82,3 +82,9 @@ test.each(documents)('every relative link of %s leads to a file', (name) => {
     expect(existsSync(join(root, dirname(name), target)), `${name}: ${target}`).toBe(true)
   }
 })
+
+test.each(documents)('every test that %s names is there', (name) => {
+  const paths = [...read(name).matchAll(/`(test\/[\w/.-]+\.test\.ts)`/gu)].map(([, path]) => path)
+  if (name === 'docs/durability.md') expect(paths.length).toBeGreaterThan(20)
+  for (const path of paths) expect(existsSync(join(root, path as string)), path).toBe(true)
+})
