@@ -95,18 +95,16 @@ export async function expectNamed(memory: TestMemory): Promise<void> {
   const findings = await anotherStore(memory).examine()
   const unlisted = Object.keys(files).filter((name) => !listed.has(name))
   const dangling = [...listed].filter((name) => files[name] === undefined)
-  const named = findings.map(({ code, fileName, path }) => `${code} ${fileName ?? path}`)
+  const named = new Set(findings.map(({ code, fileName, path }) => `${code} ${fileName ?? path}`))
   for (const name of unlisted) {
     const path = join(memory.paths.root, name)
     expect(
-      [`unfinished-save ${path}`, `unfinished-forget ${path}`].some((one) => named.includes(one)),
+      [`unfinished-save ${path}`, `unfinished-forget ${path}`].some((one) => named.has(one)),
       name,
     ).toBe(true)
   }
   for (const name of dangling) {
-    const isNamed = ['dangling-line', 'moved-aside'].some((code) =>
-      named.includes(`${code} ${name}`),
-    )
+    const isNamed = ['dangling-line', 'moved-aside'].some((code) => named.has(`${code} ${name}`))
     expect(isNamed, name).toBe(true)
   }
 }
