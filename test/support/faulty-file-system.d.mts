@@ -26,7 +26,6 @@ export interface WatchedFileSystem {
 
 export function systemError(errno: string, syscall: string, path: string): NodeJS.ErrnoException
 export function watchFileSystem(before?: Hook): WatchedFileSystem
-export function failNth(position: number, errno: string): (call: FileSystemCall) => void
 export function failMatching(
   isMatch: (call: FileSystemCall) => boolean,
   errno: string,

@@ -76,13 +76,6 @@ function watchHandle(handle, path, announce) {
   })
 }
 
-/** A hook that fails the call at a position, counted from 1. */
-export function failNth(position, errno) {
-  return (call) => {
-    if (call.position === position) throw systemError(errno, call.name, call.path)
-  }
-}
-
 /** A hook that fails the calls that match, the first `times` of them. */
 export function failMatching(isMatch, errno, times = Infinity) {
   let left = times
