@@ -7,6 +7,8 @@ import { resolveProjectMemoryPaths } from '../../src/store/paths.ts'
 import type { ProjectMemoryStoreOptions } from '../../src/store/store.ts'
 import { ProjectMemoryStore } from '../../src/store/store.ts'
 import type { ProjectMemoryPaths } from '../../src/types.ts'
+import type { WatchedFileSystem } from './faulty-file-system.mjs'
+import { watchFileSystem } from './faulty-file-system.mjs'
 
 /** Lock times for tests that wait for a lock: short, but long enough for a busy machine. */
 export const SHORT_LOCK_TIMES = { heartbeatMs: 50, staleMs: 400, waitMs: 10_000 }
@@ -33,6 +35,15 @@ export async function testMemory(options: ProjectMemoryStoreOptions = {}): Promi
     store: new ProjectMemoryStore(paths, options),
     lockPath: `${paths.root}.lock`,
   }
+}
+
+/** A memory whose store goes through a watched file system. */
+export async function watchedMemory(
+  options: Omit<ProjectMemoryStoreOptions, 'fileSystem'> = {},
+): Promise<{ memory: TestMemory; watched: WatchedFileSystem }> {
+  const watched = watchFileSystem()
+  const memory = await testMemory({ ...options, fileSystem: watched.fileSystem })
+  return { memory, watched }
 }
 
 /** Another store on the same memory, as another process would have it. */

@@ -8,6 +8,7 @@ import {
   readMemoryHeader,
   renderMemoryFile,
 } from '../../../src/format/memory-file.ts'
+import { AWKWARD_VALUES } from '../../support/awkward-values.ts'
 
 const jsYaml = createRequire(import.meta.url)('js-yaml') as { load(text: string): unknown }
 
@@ -16,26 +17,10 @@ const render = (description: string, body = 'body'): string =>
   renderMemoryFile({ name: 'n', description, type: 'feedback', body })
 
 const awkward = [
-  'Use for: "x" — 100%',
-  '@scope/pkg pinned',
-  '`npm ci` first',
-  '*important*',
-  '[WIP] do x',
-  '%TEMP% is full',
-  'see issue #42 for why',
-  'no',
-  '2026-10-01',
-  '1e3',
-  'null',
-  'C:\\temp\\',
-  'it’s "quoted" and \'single\'',
-  '- dash',
-  '{a: b}',
-  ': lead',
+  ...AWKWARD_VALUES,
   ' leading and trailing ',
   `long ${'word '.repeat(60)}end`,
   'line\nbreak\r\nand\u0085\u2028\u2029\ttab\u0000\u001b\ufeff\ufffe',
-  '---',
   '🚀 部署规则',
 ]
 

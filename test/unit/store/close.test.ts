@@ -5,8 +5,6 @@ import { localFileSystem } from '../../../src/store/file-system.ts'
 import { DEFAULT_LOCK_TIMES } from '../../../src/store/lock.ts'
 import { writeQueueOf } from '../../../src/store/queue.ts'
 import { parseSaveRequest } from '../../../src/store/save-request.ts'
-import { watchFileSystem } from '../../support/faulty-file-system.mjs'
-import type { WatchedFileSystem } from '../../support/faulty-file-system.mjs'
 import { inputFor, isIndexRename, linesFor } from '../../support/store-calls.ts'
 import {
   anotherStore,
@@ -14,15 +12,8 @@ import {
   linesOf,
   litterOf,
   snapshotOf,
-  testMemory,
+  watchedMemory,
 } from '../../support/test-memory.ts'
-import type { TestMemory } from '../../support/test-memory.ts'
-
-async function watchedMemory(): Promise<{ memory: TestMemory; watched: WatchedFileSystem }> {
-  const watched = watchFileSystem()
-  const memory = await testMemory({ fileSystem: watched.fileSystem })
-  return { memory, watched }
-}
 
 test('close refuses what waits and waits for what is in flight', async () => {
   const { memory, watched } = await watchedMemory()

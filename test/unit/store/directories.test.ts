@@ -16,7 +16,14 @@ import { watchFileSystem } from '../../support/faulty-file-system.mjs'
 import type { FileSystemCall } from '../../support/faulty-file-system.mjs'
 import { once } from '../../support/store-calls.ts'
 import { temporaryDirectory } from '../../support/temp-directory.ts'
-import { givenFiles, indexOf, linesOf, testMemory, holdLock } from '../../support/test-memory.ts'
+import {
+  givenFiles,
+  holdLock,
+  indexOf,
+  linesOf,
+  testMemory,
+  watchedMemory,
+} from '../../support/test-memory.ts'
 
 test('new directories and files are for the owner alone, also while they are written', async () => {
   const before = process.umask(0o022)
@@ -79,8 +86,7 @@ test('a link at any level from projects down is not followed, by nobody', async 
 
 test('a link that takes the place of the memory directory while the lock is awaited is refused', async () => {
   const victim = await temporaryDirectory()
-  const watched = watchFileSystem()
-  const memory = await testMemory({ fileSystem: watched.fileSystem })
+  const { memory, watched } = await watchedMemory()
   const release = await holdLock(memory)
   const { root } = memory.paths
   const isWait = ({ name, path }: FileSystemCall): boolean =>
@@ -164,8 +170,7 @@ test('a file in the place of a directory fails with its path', async () => {
 })
 
 test('of several directories that cannot be looked at the outermost is named, whichever answers first', async () => {
-  const watched = watchFileSystem()
-  const memory = await testMemory({ fileSystem: watched.fileSystem })
+  const { memory, watched } = await watchedMemory()
   const projects = dirname(dirname(memory.paths.root))
   await mkdir(dirname(dirname(projects)), { recursive: true })
   await writeFile(dirname(projects), 'no folder')

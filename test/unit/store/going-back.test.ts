@@ -1,8 +1,7 @@
 import { mkdir, utimes, writeFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
-import { failMatching, watchFileSystem } from '../../support/faulty-file-system.mjs'
-import type { WatchedFileSystem } from '../../support/faulty-file-system.mjs'
+import { failMatching } from '../../support/faulty-file-system.mjs'
 import { isFileRename, isIndexRename, isDirectoryFlush, once } from '../../support/store-calls.ts'
 import {
   fileOf,
@@ -11,26 +10,14 @@ import {
   memoryFilesOf,
   snapshotOf,
   takeLockAway,
-  testMemory,
+  watchedMemory,
 } from '../../support/test-memory.ts'
-import type { TestMemory } from '../../support/test-memory.ts'
 
 /** Nobody is stale by itself here; locks are taken away by hand. */
 const TIMES = { heartbeatMs: 60_000, staleMs: 60_000, waitMs: 200 }
 
-interface Place {
-  memory: TestMemory
-  watched: WatchedFileSystem
-}
-
-async function place(): Promise<Place> {
-  const watched = watchFileSystem()
-  const memory = await testMemory({ fileSystem: watched.fileSystem, lockTimes: TIMES })
-  return { memory, watched }
-}
-
 test('an index that cannot be looked over again is reported, and nothing is taken back', async () => {
-  const { memory, watched } = await place()
+  const { memory, watched } = await watchedMemory({ lockTimes: TIMES })
   watched.before = once(isIndexRename, async () => {
     await takeLockAway(memory)
     await mkdir(memory.lockPath)
@@ -47,7 +34,7 @@ test('an index that cannot be looked over again is reported, and nothing is take
 })
 
 test('a lock that is lost at every try ends in LOCK_LOST, with nothing left behind', async () => {
-  const { memory, watched } = await place()
+  const { memory, watched } = await watchedMemory({ lockTimes: TIMES })
   watched.before = async (call) => {
     if (isDirectoryFlush(call)) await takeLockAway(memory).catch(() => {})
   }
@@ -64,7 +51,7 @@ test('a lock that is lost at every try ends in LOCK_LOST, with nothing left behi
 })
 
 test('a lock lost and not to be had again takes a visible file back and says why', async () => {
-  const { memory, watched } = await place()
+  const { memory, watched } = await watchedMemory({ lockTimes: TIMES })
   watched.before = once(isDirectoryFlush, async () => {
     await takeLockAway(memory)
     await mkdir(memory.lockPath)
@@ -76,7 +63,7 @@ test('a lock lost and not to be had again takes a visible file back and says why
 })
 
 test('an abort during the second wait for the lock takes a visible file back', async () => {
-  const { memory, watched } = await place()
+  const { memory, watched } = await watchedMemory({ lockTimes: TIMES })
   const controller = new AbortController()
   watched.before = once(isDirectoryFlush, async () => {
     await takeLockAway(memory)
@@ -93,7 +80,7 @@ test('an abort during the second wait for the lock takes a visible file back', a
 
 test("going back leaves another writer's version alone, for a new file and for a replaced one", async () => {
   for (const isReplacement of [false, true]) {
-    const { memory, watched } = await place()
+    const { memory, watched } = await watchedMemory({ lockTimes: TIMES })
     if (isReplacement) await memory.store.save({ key: 'rule', content: 'old' })
     watched.before = async (call) => {
       if (!isIndexRename(call)) return
@@ -108,7 +95,7 @@ test("going back leaves another writer's version alone, for a new file and for a
 })
 
 test('a version that comes in while the old bytes are being put back is not overwritten', async () => {
-  const { memory, watched } = await place()
+  const { memory, watched } = await watchedMemory({ lockTimes: TIMES })
   await memory.store.save({ key: 'rule', content: 'old' })
   let isGoingBack = false
   watched.before = async (call) => {
@@ -129,7 +116,7 @@ test('a version that comes in while the old bytes are being put back is not over
 })
 
 test('a replaced file gets its time back together with its bytes', async () => {
-  const { memory, watched } = await place()
+  const { memory, watched } = await watchedMemory({ lockTimes: TIMES })
   await memory.store.save({ key: 'rule', content: 'old' })
   const path = join(memory.paths.root, 'rule.md')
   await utimes(path, 1_700_000_000, 1_700_000_000)
@@ -140,7 +127,7 @@ test('a replaced file gets its time back together with its bytes', async () => {
 })
 
 test('an aborted save whose file cannot be taken back says so and stays an AbortError', async () => {
-  const { memory, watched } = await place()
+  const { memory, watched } = await watchedMemory({ lockTimes: TIMES })
   const controller = new AbortController()
   watched.before = (call) => {
     if (isFileRename(call)) controller.abort()
@@ -156,7 +143,7 @@ test('an aborted save whose file cannot be taken back says so and stays an Abort
 })
 
 test('an index whose flush fails is told as written but not confirmed, and nothing is taken back', async () => {
-  const { memory, watched } = await place()
+  const { memory, watched } = await watchedMemory({ lockTimes: TIMES })
   let isVisible = false
   watched.before = (call) => {
     if (isVisible) {

@@ -1,6 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { watchFileSystem } from '../../support/faulty-file-system.mjs'
-import type { FileSystemCall, WatchedFileSystem } from '../../support/faulty-file-system.mjs'
+import type { FileSystemCall } from '../../support/faulty-file-system.mjs'
 import { inputFor, isIndexRename, keysOf, linesFor } from '../../support/store-calls.ts'
 import {
   holdLock,
@@ -9,15 +8,8 @@ import {
   litterOf,
   memoryFilesOf,
   snapshotOf,
-  testMemory,
+  watchedMemory,
 } from '../../support/test-memory.ts'
-import type { TestMemory } from '../../support/test-memory.ts'
-
-async function watchedMemory(): Promise<{ memory: TestMemory; watched: WatchedFileSystem }> {
-  const watched = watchFileSystem()
-  const memory = await testMemory({ fileSystem: watched.fileSystem })
-  return { memory, watched }
-}
 
 test('a save that was aborted before its turn is not made', async () => {
   const { memory } = await watchedMemory()

@@ -12,17 +12,11 @@ import {
   memoryFilesOf,
   snapshotOf,
   testMemory,
+  watchedMemory,
 } from '../../support/test-memory.ts'
-import type { TestMemory } from '../../support/test-memory.ts'
 
 function indexWrites({ calls }: WatchedFileSystem): number {
   return calls.filter(isIndexRename).length
-}
-
-async function watchedMemory(): Promise<{ memory: TestMemory; watched: WatchedFileSystem }> {
-  const watched = watchFileSystem()
-  const memory = await testMemory({ fileSystem: watched.fileSystem })
-  return { memory, watched }
 }
 
 test('100 saves at once are one write of the index, their lines in call order', async () => {
@@ -116,8 +110,7 @@ test('a save whose file cannot be written drops out alone, the others are kept',
 })
 
 test('a save that cannot be published drops out alone, and a replaced file is back', async () => {
-  const watched = watchFileSystem()
-  const memory = await testMemory({ fileSystem: watched.fileSystem })
+  const { memory, watched } = await watchedMemory()
   await memory.store.save(inputFor('k1', { content: 'old' }))
   const isBad = ({ name, to }: FileSystemCall): boolean =>
     name === 'rename' && to?.endsWith('/k1.md') === true
@@ -132,8 +125,7 @@ test('a save that cannot be published drops out alone, and a replaced file is ba
 })
 
 test('when the index cannot be published every save of the group fails and every file is as before', async () => {
-  const watched = watchFileSystem()
-  const memory = await testMemory({ fileSystem: watched.fileSystem })
+  const { memory, watched } = await watchedMemory()
   await memory.store.save(inputFor('k1', { content: 'old' }))
   const before = await snapshotOf(memory)
   watched.before = failMatching(isIndexRename, 'ENOSPC')

@@ -16,6 +16,7 @@ import {
   memoryFilesOf,
   snapshotOf,
   testMemory,
+  watchedMemory,
 } from '../../support/test-memory.ts'
 import type { TestMemory } from '../../support/test-memory.ts'
 
@@ -281,8 +282,7 @@ test('a save that changes nothing in the index leaves the index alone', async ()
 })
 
 test('an index removed by hand while a save runs is made anew with its line', async () => {
-  const watched = watchFileSystem()
-  const memory = await testMemory({ fileSystem: watched.fileSystem })
+  const { memory, watched } = await watchedMemory()
   await givenFiles(memory, { 'MEMORY.md': '- [A](a.md)\n' })
   watched.before = async ({ name, path }) => {
     if (name === 'open' && path.includes('.x.md.tmp-'))
@@ -293,8 +293,7 @@ test('an index removed by hand while a save runs is made anew with its line', as
 })
 
 test('an index edited by hand while a save runs keeps the edit', async () => {
-  const watched = watchFileSystem()
-  const memory = await testMemory({ fileSystem: watched.fileSystem })
+  const { memory, watched } = await watchedMemory()
   await givenFiles(memory, { 'MEMORY.md': '- [A](a.md)\n' })
   watched.before = async ({ name, path }) => {
     if (name !== 'open' || !path.includes('.MEMORY.md.tmp-')) return

@@ -2,7 +2,13 @@ import { mkdir, readdir, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { failMatching, watchFileSystem } from '../../support/faulty-file-system.mjs'
-import { anotherStore, givenFiles, litterOf, testMemory } from '../../support/test-memory.ts'
+import {
+  anotherStore,
+  givenFiles,
+  litterOf,
+  testMemory,
+  watchedMemory,
+} from '../../support/test-memory.ts'
 
 const DIGITS = '0123456789abcdef01234567'
 const HOUR_S = 3_600
@@ -85,8 +91,7 @@ test('a temp file that could not be removed is removed by the next save, young a
 
 test('litter that cannot be removed or listed does not make a save fail, nor hide other litter', async () => {
   const stuck = `.a.md.tmp-${DIGITS}`
-  const watched = watchFileSystem()
-  const memory = await testMemory({ fileSystem: watched.fileSystem })
+  const { memory, watched } = await watchedMemory()
   await givenFiles(memory, { [stuck]: 'half', [`.b.md.tmp-${DIGITS}`]: 'half' })
   for (const name of await readdir(memory.paths.root)) await age(join(memory.paths.root, name))
   watched.before = failMatching(({ name, path }) => name === 'rm' && path.endsWith(stuck), 'EPERM')

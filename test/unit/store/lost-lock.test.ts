@@ -1,8 +1,7 @@
 import { mkdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { watchFileSystem } from '../../support/faulty-file-system.mjs'
-import type { FileSystemCall, WatchedFileSystem } from '../../support/faulty-file-system.mjs'
+import type { FileSystemCall } from '../../support/faulty-file-system.mjs'
 import { isFileRename, isIndexRename, isDirectoryFlush, once } from '../../support/store-calls.ts'
 import {
   anotherStore,
@@ -12,23 +11,11 @@ import {
   litterOf,
   memoryFilesOf,
   takeLockAway,
-  testMemory,
+  watchedMemory,
 } from '../../support/test-memory.ts'
-import type { TestMemory } from '../../support/test-memory.ts'
 
 /** Nobody is stale by itself here; locks are taken away by hand. */
 const TIMES = { heartbeatMs: 60_000, staleMs: 60_000, waitMs: 200 }
-
-interface Place {
-  memory: TestMemory
-  watched: WatchedFileSystem
-}
-
-async function place(): Promise<Place> {
-  const watched = watchFileSystem()
-  const memory = await testMemory({ fileSystem: watched.fileSystem, lockTimes: TIMES })
-  return { memory, watched }
-}
 
 /** The look at the lock that follows the flush of a memory file. */
 function isCheckAfterStaging(fileName: string): (call: FileSystemCall) => boolean {
@@ -40,7 +27,7 @@ function isCheckAfterStaging(fileName: string): (call: FileSystemCall) => boolea
 }
 
 test('a lock lost before the files are visible: both savers are kept', async () => {
-  const { memory, watched } = await place()
+  const { memory, watched } = await watchedMemory({ lockTimes: TIMES })
   const other = anotherStore(memory)
   watched.before = once(isCheckAfterStaging('mine.md'), async () => {
     await takeLockAway(memory)
@@ -54,7 +41,7 @@ test('a lock lost before the files are visible: both savers are kept', async () 
 })
 
 test('a lock lost before the index is published: the file is written once, the line is added to the new index', async () => {
-  const { memory, watched } = await place()
+  const { memory, watched } = await watchedMemory({ lockTimes: TIMES })
   const other = anotherStore(memory)
   watched.before = once(isDirectoryFlush, async () => {
     await takeLockAway(memory)
@@ -68,7 +55,7 @@ test('a lock lost before the index is published: the file is written once, the l
 })
 
 test('a lock lost while the other saves the same key: the later file wins, with its own line', async () => {
-  const { memory, watched } = await place()
+  const { memory, watched } = await watchedMemory({ lockTimes: TIMES })
   const other = anotherStore(memory)
   watched.before = once(isDirectoryFlush, async () => {
     await takeLockAway(memory)
@@ -81,7 +68,7 @@ test('a lock lost while the other saves the same key: the later file wins, with 
 })
 
 test('the same bytes saved by another before ours became visible count as replaced', async () => {
-  const { memory, watched } = await place()
+  const { memory, watched } = await watchedMemory({ lockTimes: TIMES })
   const other = anotherStore(memory)
   const input = { key: 'rule', content: 'same', description: 'd' }
   watched.before = once(isCheckAfterStaging('rule.md'), async () => {
@@ -93,7 +80,7 @@ test('the same bytes saved by another before ours became visible count as replac
 })
 
 test('a file that another removed after we made it visible is written again', async () => {
-  const { memory, watched } = await place()
+  const { memory, watched } = await watchedMemory({ lockTimes: TIMES })
   watched.before = once(isDirectoryFlush, async () => {
     await takeLockAway(memory)
     await rm(join(memory.paths.root, 'mine.md'))
@@ -106,7 +93,7 @@ test('a file that another removed after we made it visible is written again', as
 })
 
 test('when the second try goes to another file, the file of the first is taken back', async () => {
-  const { memory, watched } = await place()
+  const { memory, watched } = await watchedMemory({ lockTimes: TIMES })
   const other = anotherStore(memory)
   let theirs = ''
   watched.before = once(isDirectoryFlush, async () => {
@@ -121,7 +108,7 @@ test('when the second try goes to another file, the file of the first is taken b
 })
 
 test('a lock lost between the last check and the rename of the index: no line is lost', async () => {
-  const { memory, watched } = await place()
+  const { memory, watched } = await watchedMemory({ lockTimes: TIMES })
   await memory.store.save({ key: 'old', content: 'c', description: 'd' })
   const other = anotherStore(memory)
   watched.before = once(isIndexRename, async () => {
@@ -140,7 +127,7 @@ test('a lock lost between the last check and the rename of the index: no line is
 })
 
 test('a line overwritten in that moment is made to fit the file of the later writer', async () => {
-  const { memory, watched } = await place()
+  const { memory, watched } = await watchedMemory({ lockTimes: TIMES })
   const other = anotherStore(memory)
   watched.before = once(isIndexRename, async () => {
     await takeLockAway(memory)
@@ -152,7 +139,7 @@ test('a line overwritten in that moment is made to fit the file of the later wri
 })
 
 test('mending an index adds no line for old files, strangers and what cannot be read', async () => {
-  const { memory, watched } = await place()
+  const { memory, watched } = await watchedMemory({ lockTimes: TIMES })
   const header = '---\nname: x\ndescription: d\nmetadata:\n  type: user\n  title: X\n---\n'
   await givenFiles(memory, {
     'old.md': header,
@@ -167,7 +154,7 @@ test('mending an index adds no line for old files, strangers and what cannot be 
 })
 
 test('a memory forgotten by another in that moment does not come back', async () => {
-  const { memory, watched } = await place()
+  const { memory, watched } = await watchedMemory({ lockTimes: TIMES })
   watched.before = once(isIndexRename, async () => {
     await takeLockAway(memory)
     await rm(join(memory.paths.root, 'mine.md'))

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import { expect, test } from 'vitest'
 import { parse as parseYaml } from 'yaml'
 import { MEMORY_READ_MAX_BYTES } from '../../../src/store/stable-read.ts'
+import { AWKWARD_VALUES } from '../../support/awkward-values.ts'
 import { fileOf, givenFiles, linesOf, snapshotOf, testMemory } from '../../support/test-memory.ts'
 
 const jsYaml = createRequire(import.meta.url)('js-yaml') as { load: (text: string) => unknown }
@@ -19,29 +20,7 @@ function headerOf(text: string): string {
 
 test('descriptions that YAML could misread come back the same in every parser', async () => {
   const memory = await testMemory()
-  const descriptions = [
-    'Use for: "x" — 100%',
-    '@scope/pkg pinned',
-    '`npm ci` first',
-    '*important*',
-    '[WIP] do x',
-    '%TEMP% is full',
-    'see issue #42 for why',
-    'no',
-    '2026-10-01',
-    '1e3',
-    'null',
-    'C:\\temp\\',
-    'it’s "quoted" and \'single\'',
-    '- dash',
-    '{a: b}',
-    ': lead',
-    '~',
-    '0x1F',
-    '1:20',
-    '<<',
-    '🚀 e\u0301 \u2028 \u0085 \ufeff end',
-  ]
+  const descriptions = [...AWKWARD_VALUES, '🚀 e\u0301 \u2028 \u0085 \ufeff end']
   for (const [at, description] of descriptions.entries()) {
     const { filePath, fileName } = await memory.store.save({
       key: `m${at}`,

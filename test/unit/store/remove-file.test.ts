@@ -2,7 +2,6 @@
 import { mkdir, readFile, readdir, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { watchFileSystem } from '../../support/faulty-file-system.mjs'
 import type { TestMemory } from '../../support/test-memory.ts'
 import {
   SHORT_LOCK_TIMES,
@@ -13,6 +12,7 @@ import {
   litterOf,
   memoryFilesOf,
   testMemory,
+  watchedMemory,
 } from '../../support/test-memory.ts'
 
 const INDEX = '# Notes\n- [First](first.md) — stays\n- [Rule](rule.md) — hook\n'
@@ -65,8 +65,7 @@ test.each([
 })
 
 test('a crash before the file is gone is a forget to finish once its line is away', async () => {
-  const watched = watchFileSystem()
-  const memory = await testMemory({ fileSystem: watched.fileSystem, lockTimes: SHORT_LOCK_TIMES })
+  const { memory, watched } = await watchedMemory({ lockTimes: SHORT_LOCK_TIMES })
   await givenFiles(memory, { ...FILES, 'MEMORY.md': '- [First](first.md)\n' })
   // What a killed process cannot do any more: move the file away, or remove its copy.
   watched.before = ({ name, path }) => {
@@ -95,8 +94,7 @@ test('an index that nobody can read does not keep a file', async () => {
 })
 
 test('a lock that is lost before the file goes is waited for, and the new content is kept', async () => {
-  const watched = watchFileSystem()
-  const memory = await testMemory({ fileSystem: watched.fileSystem, lockTimes: SHORT_LOCK_TIMES })
+  const { memory, watched } = await watchedMemory({ lockTimes: SHORT_LOCK_TIMES })
   await givenFiles(memory, FILES)
   let isStolen = false
   watched.before = async ({ name, to }) => {

@@ -16,6 +16,7 @@ import {
   litterOf,
   memoryFilesOf,
   testMemory,
+  watchedMemory,
 } from '../../support/test-memory.ts'
 
 const ASIDE = '.rule.md.aside-0123456789ab'
@@ -105,8 +106,7 @@ test('a link or a folder that stands aside is not put back, and nothing behind i
 })
 
 test('a disk that fails while the file stands aside: the error says where it is, and the next save of the same process settles it', async () => {
-  const watched = watchFileSystem()
-  const memory = await testMemory({ fileSystem: watched.fileSystem })
+  const { memory, watched } = await watchedMemory()
   await givenFiles(memory, { 'MEMORY.md': `${LINE}\n`, 'rule.md': 'body\n' })
   watched.before = (call) => {
     failMatching(({ name, path }) => name === 'lstat' && path.includes('.aside-'), 'EIO')(call)
@@ -127,8 +127,7 @@ test('a disk that fails while the file stands aside: the error says where it is,
 })
 
 test('a purge whose file cannot be unlinked has not happened', async () => {
-  const watched = watchFileSystem()
-  const memory = await testMemory({ fileSystem: watched.fileSystem })
+  const { memory, watched } = await watchedMemory()
   await givenFiles(memory, { 'MEMORY.md': `${LINE}\n`, 'rule.md': 'body\n' })
   watched.before = failMatching(
     ({ name, path }) => name === 'unlink' && path.includes('.aside-'),
@@ -153,8 +152,7 @@ test('a name too long to be moved aside is looked at where it stands', async () 
 })
 
 test('an undo does not overwrite a file that takes the name at the last moment', async () => {
-  const watched = watchFileSystem()
-  const memory = await testMemory({ fileSystem: watched.fileSystem })
+  const { memory, watched } = await watchedMemory()
   await givenFiles(memory, { 'MEMORY.md': `${LINE}\n`, 'rule.md': 'body\n' })
   await memory.store.forget({ fileName: 'rule.md' })
   const isPublishing = ({ name, to }: { name: string; to?: string }): boolean =>
@@ -169,8 +167,7 @@ test('an undo does not overwrite a file that takes the name at the last moment',
 })
 
 test('a purge that cannot finish does not overwrite a file that takes the name meanwhile', async () => {
-  const watched = watchFileSystem()
-  const memory = await testMemory({ fileSystem: watched.fileSystem })
+  const { memory, watched } = await watchedMemory()
   await givenFiles(memory, { 'MEMORY.md': `${LINE}\n`, 'rule.md': 'body\n' })
   watched.before = async (call) => {
     if (!isIndexRename(call)) return
@@ -183,8 +180,7 @@ test('a purge that cannot finish does not overwrite a file that takes the name m
 })
 
 test('doctor finishes a forget only with the version whose copy is in the trash', async () => {
-  const watched = watchFileSystem()
-  const memory = await testMemory({ fileSystem: watched.fileSystem })
+  const { memory, watched } = await watchedMemory()
   await givenFiles(memory, { 'MEMORY.md': `${LINE}\n`, 'rule.md': 'body\n' })
   await memory.store.forget({ fileName: 'rule.md' })
   await givenFiles(memory, { 'rule.md': 'body\n' })

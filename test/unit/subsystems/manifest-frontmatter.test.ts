@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { readManifestMetadata } from '../../../src/subsystems/manifest/frontmatter.ts'
+import { AWKWARD_VALUES } from '../../support/awkward-values.ts'
 
 function read(...lines: string[]): ReturnType<typeof readManifestMetadata> {
   return readManifestMetadata(`---\n${lines.join('\n')}\n---\nBody\n`)
@@ -20,24 +21,7 @@ test('the written shape gives its description and type', () => {
   expect(readManifestMetadata(`\uFEFF---\r\n${head.join('\r\n')}\r\n---\r\n`)).toStrictEqual(wanted)
 })
 
-test.each([
-  'Use for: "x" — 100%',
-  '@scope/pkg pinned',
-  '`npm ci` first',
-  '*important*',
-  '[WIP] do x',
-  '%TEMP% is full',
-  'see issue #42 for why',
-  'no',
-  '2026-10-01',
-  '1e3',
-  'null',
-  'C:\\temp\\',
-  `it’s "quoted" and 'single'`,
-  '- dash',
-  '{a: b}',
-  ': lead',
-])('the quoted description %s is read in full', (description) => {
+test.each(AWKWARD_VALUES)('the quoted description %s is read in full', (description) => {
   expect(read('name: "n"', `description: ${JSON.stringify(description)}`)).toStrictEqual({
     description,
   })
