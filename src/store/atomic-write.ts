@@ -36,6 +36,8 @@ const TRANSIENT_RENAME_ERRORS = new Set(['EPERM', 'EBUSY', 'EACCES'])
 export interface StagedFile {
   target: string
   temporaryPath: string
+  /** Device and inode, which it keeps when it is published. */
+  inode: string
 }
 
 /** Options of {@link stageFile}. */
@@ -122,11 +124,13 @@ export async function stageFile(
   try {
     const { mode } = replaced ?? { mode: await targetMode(target, fileSystem) }
     const { temporaryPath, handle } = await openTemporary(target, fileSystem)
-    staged = { target, temporaryPath }
+    staged = { target, temporaryPath, inode: '' }
     try {
       await writePieces(handle, piecesOf(content))
       if (mode !== undefined && mode !== NEW_FILE_MODE) await handle.chmod(mode)
       await handle.sync()
+      const { dev, ino } = await handle.stat({ bigint: true })
+      staged.inode = `${dev}:${ino}`
     } catch (error) {
       await handle.close().catch(() => undefined)
       throw error
@@ -142,7 +146,7 @@ export async function stageFile(
 
 /** Remove a staged file. One that cannot be removed is noted for the next transaction. Never throws. */
 export async function discardFile(
-  { temporaryPath }: StagedFile,
+  { temporaryPath }: Pick<StagedFile, 'temporaryPath'>,
   fileSystem: FileSystem = localFileSystem,
 ): Promise<void> {
   try {
@@ -152,10 +156,14 @@ export async function discardFile(
   }
 }
 
-async function renameWithRetries(from: string, to: string, fileSystem: FileSystem): Promise<void> {
+/**
+ * Make a call that moves or removes a name, again as long as something holds the file for a moment.
+ * @throws the last error.
+ */
+export async function withRetries(call: () => Promise<void>): Promise<void> {
   for (const delayMs of [...RENAME_RETRY_DELAYS_MS, undefined]) {
     try {
-      await fileSystem.rename(from, to)
+      await call()
       return
     } catch (error) {
       if (delayMs === undefined || !TRANSIENT_RENAME_ERRORS.has(errnoOf(error) ?? '')) throw error
@@ -183,15 +191,12 @@ export async function publishFile(
   fileSystem: FileSystem = localFileSystem,
 ): Promise<void> {
   try {
-    await renameWithRetries(staged.temporaryPath, staged.target, fileSystem)
+    await withRetries(() => fileSystem.rename(staged.temporaryPath, staged.target))
   } catch (error) {
     await discardFile(staged, fileSystem)
     throw writeError(staged.target, error)
   }
 }
-
-/** Errors of `link` on file systems without hard links (FAT, some network and FUSE ones). */
-const NO_HARD_LINK_ERRORS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'])
 
 async function standsThere(path: string, fileSystem: FileSystem): Promise<boolean> {
   try {
@@ -204,9 +209,10 @@ async function standsThere(path: string, fileSystem: FileSystem): Promise<boolea
 }
 
 /**
- * Give a file another name unless something has that name. Visible, not yet durable.
- * @returns `false` when something stood there; both are as before.
- * @throws the system's error; both are as before.
+ * Give a file another name unless something has that name. Visible, not yet durable. The old name
+ * stays where there are hard links; the caller drops it.
+ * @returns `false` when something stood there; it stands there still.
+ * @throws the system's error; nothing was changed.
  */
 export async function moveIfAbsent(
   from: string,
@@ -215,16 +221,14 @@ export async function moveIfAbsent(
 ): Promise<boolean> {
   try {
     await fileSystem.link(from, to)
-  } catch (error) {
-    const errno = errnoOf(error) ?? ''
-    if (errno === 'EEXIST') return false
-    if (!NO_HARD_LINK_ERRORS.has(errno)) throw error
-    // Without hard links another writer may still come in between.
-    if (await standsThere(to, fileSystem)) return false
-    await renameWithRetries(from, to, fileSystem)
     return true
+  } catch (error) {
+    if (errnoOf(error) === 'EEXIST') return false
+    if (errnoOf(error) === 'ENOENT') throw error
   }
-  await discardFile({ target: to, temporaryPath: from }, fileSystem)
+  // Systems say in many ways that they have no hard links. Another writer may come in between here.
+  if (await standsThere(to, fileSystem)) return false
+  await withRetries(() => fileSystem.rename(from, to))
   return true
 }
 
@@ -237,14 +241,12 @@ export async function publishIfAbsent(
   staged: StagedFile,
   fileSystem: FileSystem = localFileSystem,
 ): Promise<boolean> {
-  let isPublished = false
   try {
-    isPublished = await moveIfAbsent(staged.temporaryPath, staged.target, fileSystem)
-    return isPublished
+    return await moveIfAbsent(staged.temporaryPath, staged.target, fileSystem)
   } catch (error) {
     throw writeError(staged.target, error)
   } finally {
-    if (!isPublished) await discardFile(staged, fileSystem)
+    await discardFile(staged, fileSystem)
   }
 }
 

@@ -15,6 +15,7 @@ import {
 import { stripLeadingFrontmatter } from '../format/index-strip.ts'
 import { deriveDescription, readMemoryHeader } from '../format/memory-file.ts'
 import type { IndexEntry } from '../types.ts'
+import { asideAt, asidesIn, settleAside } from './aside.ts'
 import type { StoreContext } from './context.ts'
 import { checkDirectories, syncDirectory, writeError } from './directories.ts'
 import type { Finding } from './doctor.ts'
@@ -23,9 +24,9 @@ import { publishIndex, readIndexVersion } from './index-bytes.ts'
 import type { Attempt } from './locked-change.ts'
 import { RETRY, runLocked } from './locked-change.ts'
 import type { Lock } from './lock.ts'
-import { removeVersion, settleAside } from './remove-version.ts'
+import { removeVersion } from './remove-version.ts'
 import { readStableBytes } from './stable-read.ts'
-import { hasCopyInTrash, listTrash } from './trash.ts'
+import { hasCopyInTrash } from './trash.ts'
 
 async function entryOf(context: StoreContext, path: string): Promise<IndexEntry> {
   const fileName = basename(path)
@@ -75,21 +76,26 @@ async function finishForget(context: StoreContext, path: string): Promise<void> 
   const { fileSystem } = context
   const file = await readStableBytes(path, { fileSystem })
   if (file === undefined) return
-  const trash = await listTrash(context, 'all')
-  if (!(await hasCopyInTrash(context, trash, basename(path), file.bytes))) return
-  await removeVersion(path, file.bytes, fileSystem)
+  if (!(await hasCopyInTrash(context, basename(path), file.bytes))) return
+  await removeVersion(path, file, fileSystem)
 }
 
-/** Put back what stands aside, before its lines are judged. */
-async function mendAside(context: StoreContext, findings: readonly Finding[]): Promise<void> {
-  for (const { code, path } of findings) {
-    if (code !== 'moved-aside') continue
+/** Put back what stands aside, before its lines are judged. @returns the findings that are left. */
+async function mendAsides(
+  context: StoreContext,
+  findings: readonly Finding[],
+): Promise<readonly Finding[]> {
+  const paths = new Set(findings.map(({ path }) => path).filter((path) => asideAt(path)))
+  if (paths.size === 0) return findings
+  for (const aside of await asidesIn(context)) {
+    if (!paths.has(aside.path)) continue
     try {
-      await settleAside(context, basename(path))
+      await settleAside(context, aside)
     } catch (error) {
-      throw writeError(path, error)
+      throw writeError(aside.path, error)
     }
   }
+  return examineMemory(context)
 }
 
 async function mendFiles(context: StoreContext, findings: readonly Finding[]): Promise<void> {
@@ -117,8 +123,8 @@ async function attemptRepair(
 ): Promise<Attempt<void>> {
   const isWanted = (finding: Finding): boolean => wanted.has(findingKey(finding))
   if (!(await lock.isHeld())) return RETRY
-  await mendAside(context, (await examineMemory(context)).filter(isWanted))
-  const findings = (await examineMemory(context)).filter(isWanted)
+  const present = (await examineMemory(context)).filter(isWanted)
+  const findings = (await mendAsides(context, present)).filter(isWanted)
   const needsIndex = findings.some(({ code }) =>
     ['dangling-line', 'duplicate-line', 'unfinished-save'].includes(code),
   )
@@ -150,11 +156,12 @@ export async function repairMemory(
 ): Promise<Finding[]> {
   if (!(await checkDirectories(context.paths.root, context.fileSystem))) return []
   const repairable = findings.filter(({ repair }) => repair !== undefined)
+  if (repairable.length === 0) return []
   // What is put back gets its line, if it has none.
-  const putBack = repairable.flatMap(({ code, fileName = '', path }) =>
+  const linesToAdd = repairable.flatMap(({ code, fileName = '', path }) =>
     code === 'moved-aside' ? [unfinishedSave(join(dirname(path), fileName))] : [],
   )
-  const wanted = new Set([...repairable, ...putBack].map(findingKey))
+  const wanted = new Set([...repairable, ...linesToAdd].map(findingKey))
   await runLocked(context, (lock) => attemptRepair(context, lock, wanted))
   const left = new Set((await examineMemory(context)).map(findingKey))
   return repairable.filter((finding) => !left.has(findingKey(finding)))

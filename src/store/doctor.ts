@@ -9,16 +9,16 @@ import type { Stats } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { MemoryError, errnoOf } from '../errors.ts'
 import { scanIndexEntries, utf8BytesCodec } from '../format/index-file.ts'
+import type { Aside, AsideNeed } from './aside.ts'
+import { asideAt, needOf } from './aside.ts'
 import type { StoreContext } from './context.ts'
 import { checkDirectories } from './directories.ts'
 import type { IndexVersion } from './index-bytes.ts'
 import { readIndexVersion } from './index-bytes.ts'
 import { isSafeMemoryFileName } from './paths.ts'
-import { isOnlyCopy } from './remove-version.ts'
 import { MEMORY_READ_MAX_BYTES, readStableBytes } from './stable-read.ts'
-import { fileNameOfAside, isTemporaryName } from './temporary-name.ts'
-import type { TrashItem } from './trash.ts'
-import { hasCopyInTrash, listTrash, trashDirectory } from './trash.ts'
+import { isTemporaryName } from './temporary-name.ts'
+import { hasCopyInTrash, trashDirectory } from './trash.ts'
 
 /**
  * Closed set of findings.
@@ -30,9 +30,11 @@ import { hasCopyInTrash, listTrash, trashDirectory } from './trash.ts'
  * - `dangling-line`: an index line whose file is missing; repaired by removing the line.
  * - `duplicate-line`: a further line of the same file; repaired by removing it.
  * - `stale-lock`: a lock that nobody renews, or a moved one; repaired by removing it.
- * - `moved-aside`: a memory file that a process was removing when it ended, and the only copy of it;
- *   repaired by putting it back, with a line when it has none.
- * - `temporary-file`: left by a killed process; repaired by removing it.
+ * - `moved-aside`: a version of a memory file that a process was removing when it ended, and that is
+ *   nowhere else; repaired by putting it back, with a line when it has none, or into the trash when
+ *   another file has its name.
+ * - `temporary-file`: left over from an interrupted change, also a file moved aside that is not needed;
+ *   repaired by removing it.
  * - `open-permissions`: others may write; repaired by taking that right away.
  * - `two-directories`: the project has a second memory under another spelling of its path; no repair.
  */
@@ -73,9 +75,10 @@ interface Survey {
   /** Files by name, with the reason for those that cannot be looked at. */
   files: Map<string, Stats | string>
   temporary: string[]
-  /** Names of files that stand aside and are the only copy of a memory. */
-  aside: string[]
-  trash: TrashItem[]
+  /** Files that stand aside and are needed. */
+  aside: { aside: Aside; need: AsideNeed }[]
+  /** Those of which that cannot be told, with the reason. */
+  unclearAside: { aside: Aside; reason: string }[]
 }
 
 function reasonOf(error: unknown): string {
@@ -92,7 +95,7 @@ async function survey(context: StoreContext): Promise<Survey> {
     files: new Map(),
     temporary: [],
     aside: [],
-    trash: await listTrash(context),
+    unclearAside: [],
   }
   try {
     found.index = await readIndexVersion(context)
@@ -104,7 +107,8 @@ async function survey(context: StoreContext): Promise<Survey> {
   found.temporary.push(...trashNames.filter(isTemporaryName).map((name) => join(trash, name)))
   for (const name of (await fileSystem.readdir(paths.root)).sort()) {
     if (isTemporaryName(name)) found.temporary.push(join(paths.root, name))
-    if (fileNameOfAside(name) !== undefined) await surveyAside(found, name)
+    const aside = asideAt(join(paths.root, name))
+    if (aside !== undefined) await surveyAside(found, aside)
     if (!isSafeMemoryFileName(name)) continue
     try {
       found.files.set(name, await fileSystem.lstat(join(paths.root, name)))
@@ -115,17 +119,37 @@ async function survey(context: StoreContext): Promise<Survey> {
   return found
 }
 
-/** A file that stands aside; one of which that cannot be told is left to the next look. */
-async function surveyAside(found: Survey, name: string): Promise<void> {
-  const isOnly = await isOnlyCopy(found.context, name).catch(() => undefined)
-  if (isOnly === true) found.aside.push(name)
-  if (isOnly === false) found.temporary.push(join(found.context.paths.root, name))
+async function surveyAside(found: Survey, aside: Aside): Promise<void> {
+  try {
+    const need = await needOf(found.context, aside)
+    if (need === 'nothing') found.temporary.push(aside.path)
+    else found.aside.push({ aside, need })
+  } catch (error) {
+    found.unclearAside.push({ aside, reason: reasonOf(error) })
+  }
 }
 
-async function isTrashTwin({ context, trash }: Survey, fileName: string): Promise<boolean> {
+/** A file without line: a save to finish, a forget to finish, or one of which that cannot be told. */
+async function unlistedFinding(context: StoreContext, fileName: string): Promise<Finding> {
   const path = join(context.paths.root, fileName)
-  const file = await readStableBytes(path, { fileSystem: context.fileSystem })
-  return file !== undefined && (await hasCopyInTrash(context, trash, fileName, file.bytes))
+  try {
+    const file = await readStableBytes(path, { fileSystem: context.fileSystem })
+    const isForget = file !== undefined && (await hasCopyInTrash(context, fileName, file.bytes))
+    if (!isForget) return unfinishedSave(path)
+  } catch (error) {
+    return {
+      code: 'unreadable-file',
+      path,
+      message: `${fileName} has no line in the index, and it cannot be told why: ${reasonOf(error)}`,
+      repair: undefined,
+    }
+  }
+  return {
+    code: 'unfinished-forget',
+    path,
+    message: `${fileName} was being forgotten: its copy is in the trash, its line is gone`,
+    repair: `remove ${fileName}; the copy in the trash stays`,
+  }
 }
 
 function unreadableFile(path: string, stats: Stats | string): Finding | undefined {
@@ -172,41 +196,49 @@ async function fileFindings(found: Survey): Promise<Finding[]> {
       continue
     }
     if (index === undefined || listed.has(fileName)) continue
-    const isForget = await isTrashTwin(found, fileName).catch(() => false)
-    findings.push(
-      isForget
-        ? {
-            code: 'unfinished-forget',
-            path,
-            message: `${fileName} was being forgotten: its copy is in the trash, its line is gone`,
-            repair: `remove ${fileName}; the copy in the trash stays`,
-          }
-        : unfinishedSave(path),
-    )
+    findings.push(await unlistedFinding(context, fileName))
   }
   return findings
 }
 
-function asideFindings({ aside, context }: Survey): Finding[] {
-  return aside.map((name) => {
-    const fileName = fileNameOfAside(name) ?? name
-    return {
+function asideFindings({ aside, unclearAside }: Survey): Finding[] {
+  const needed = aside.map(
+    ({ aside: { fileName, path }, need }): Finding => ({
       code: 'moved-aside',
-      path: join(context.paths.root, name),
+      path,
       fileName,
-      message: `${fileName} was being removed by a process that ended; it stands aside as ${name}`,
-      repair: `put ${fileName} back, with a line in the index`,
-    }
-  })
+      message: `a version of ${fileName} stands aside as ${basename(path)}: its removal was interrupted`,
+      repair:
+        need === 'return'
+          ? `put ${fileName} back, with a line in the index`
+          : `move it to the trash, since there is another ${fileName} by now`,
+    }),
+  )
+  const unclear = unclearAside.map(
+    ({ aside: { path }, reason }): Finding => ({
+      code: 'unreadable-file',
+      path,
+      message: `${basename(path)} cannot be judged: ${reason}`,
+      repair: undefined,
+    }),
+  )
+  return [...needed, ...unclear]
 }
 
-function indexFindings({ aside, context, files, index, indexProblem }: Survey): Finding[] {
+/** @returns the names of the memory files that are there, also aside. */
+function presentNames({ aside, files, unclearAside }: Survey): Set<string> {
+  const asides = [...aside, ...unclearAside].map((one) => one.aside.fileName)
+  return new Set([...files.keys(), ...asides])
+}
+
+function indexFindings(found: Survey): Finding[] {
+  const { context, index, indexProblem } = found
   const path = context.paths.indexFilePath
   if (indexProblem !== undefined) {
     return [{ code: 'unreadable-index', path, message: indexProblem, repair: undefined }]
   }
   const findings: Finding[] = []
-  const present = new Set([...files.keys(), ...aside.map(fileNameOfAside)])
+  const present = presentNames(found)
   const seen = new Set<string>()
   for (const { fileName } of scanIndexEntries(index?.text ?? '', utf8BytesCodec)) {
     if (!isSafeMemoryFileName(fileName)) continue
@@ -291,7 +323,7 @@ export async function examineMemory(context: StoreContext, other?: string): Prom
       (path): Finding => ({
         code: 'temporary-file',
         path,
-        message: `${basename(path)} was left by a process that ended before its change`,
+        message: `${basename(path)} is left over from a change that was interrupted, and not needed`,
         repair: `remove ${basename(path)}`,
       }),
     ),

@@ -37,5 +37,5 @@ export async function runExclusively<T>(
     }
     return { isDone: true, value }
   }
-  return runLocked(context, attempt, signal)
+  return runLocked(context, attempt, { signal })
 }

@@ -11,18 +11,20 @@ import { dirname } from 'node:path'
 import { MemoryError } from '../errors.ts'
 import type { RemovedIndexEntry } from '../format/index-file.ts'
 import { removeIndexEntry, restoreIndexEntry, utf8BytesCodec } from '../format/index-file.ts'
+import { assertSettled } from './aside.ts'
 import type { StoreContext } from './context.ts'
 import { checkDirectories, syncDirectory, writeError } from './directories.ts'
 import { publishIndex, readIndexVersion } from './index-bytes.ts'
 import type { LocatedMemory, MemoryReference } from './locate.ts'
-import { locateMemory } from './locate.ts'
+import { locateCopied, locateMemory } from './locate.ts'
 import type { Attempt } from './locked-change.ts'
 import { RETRY, runLocked } from './locked-change.ts'
 import type { Lock } from './lock.ts'
 import { holds, removeVersion } from './remove-version.ts'
 import { restoreFile, withOutcome } from './rollback.ts'
 import type { StableBytes } from './stable-read.ts'
-import { keptUntilMs, listTrash, pruneTrash, writeTrash } from './trash.ts'
+import type { TrashCopy } from './trash.ts'
+import { copiesOf, keptUntilMs, pruneTrash, writeTrash } from './trash.ts'
 import { unconfirmedError } from './unconfirmed.ts'
 
 /** A request to forget. */
@@ -71,10 +73,10 @@ class Forgetting {
   readonly #context: StoreContext
   readonly #request: ForgetRequest
   #stage: Stage = 'untouched'
-  #copy: { path: string; trashedMs: number; bytes: Buffer } | undefined
+  /** The memory, once an earlier try has begun with it. */
+  #begun: LocatedMemory | undefined
+  #copy: TrashCopy | undefined
   #removed: RemovedIndexEntry | undefined
-  /** What a purge has removed, in this try or an earlier one. */
-  #purged: StableBytes | undefined
   /** What could not be flushed or tidied once the index without the entry was visible. */
   readonly #doubt = new FirstError()
 
@@ -83,11 +85,16 @@ class Forgetting {
     this.#request = request
   }
 
-  async attempt(lock: Lock): Promise<Attempt<ForgottenMemory>> {
+  async attempt(
+    lock: Lock,
+    unsettled: ReadonlyMap<string, unknown>,
+  ): Promise<Attempt<ForgottenMemory>> {
     const index = await readIndexVersion(this.#context)
-    const memory = await locateMemory(this.#context, this.#request, index.text)
+    const memory = await this.#locate(index.text)
+    if (memory === undefined) return { isDone: true, value: await this.#forgottenBefore() }
+    assertSettled(memory.fileName, unsettled)
     const { text, removed } = removeIndexEntry(index.text, memory.fileName, utf8BytesCodec)
-    this.#removed = removed[0] ?? this.#removed
+    this.#lookAround(memory, removed[0])
     const publish = (): Promise<boolean> =>
       text === index.text ? lock.isHeld() : publishIndex(this.#context, lock, index, text)
     const isDone =
@@ -96,12 +103,42 @@ class Forgetting {
         : await this.#moveToTrash(memory, publish, lock)
     if (!isDone) return RETRY
     this.#stage = 'done'
-    const { fileName, title } = memory
     if (this.#doubt.error !== undefined) {
       throw unconfirmedError('forgotten', memory.filePath, this.#doubt.error)
     }
-    const undoUntilMs = this.#copy === undefined ? undefined : keptUntilMs(this.#copy.trashedMs)
-    return { isDone: true, value: { fileName, title, undoUntilMs, trashPath: this.#copy?.path } }
+    return { isDone: true, value: forgotten(memory, this.#copy) }
+  }
+
+  /** What an earlier try has left may be there again: another process has saved or undone. */
+  #lookAround({ file }: LocatedMemory, entry: RemovedIndexEntry | undefined): void {
+    const isBack = this.#stage === 'unlisted' ? entry !== undefined : file !== undefined
+    if (isBack) this.#stage = 'untouched'
+    this.#removed = entry ?? this.#removed
+  }
+
+  /** @returns `undefined` when the memory is gone, but for copies or since an earlier try. */
+  async #locate(indexText: string): Promise<LocatedMemory | undefined> {
+    try {
+      return await locateMemory(this.#context, this.#request, indexText)
+    } catch (error) {
+      const isMissing = error instanceof MemoryError && error.code === 'NOT_FOUND'
+      if (!isMissing) throw error
+      if (this.#request.purge === true)
+        this.#begun ??= await locateCopied(this.#context, this.#request)
+      if (this.#begun === undefined) throw error
+      return undefined
+    }
+  }
+
+  /** The rest of a forget whose file and line are gone. */
+  async #forgottenBefore(): Promise<ForgottenMemory> {
+    const memory = this.#begun as LocatedMemory
+    this.#stage = 'done'
+    if (this.#request.purge === true) {
+      await this.#purgeCopies(memory.fileName)
+      return forgotten(memory, undefined)
+    }
+    return forgotten(memory, (await copiesOf(this.#context, memory.fileName))[0])
   }
 
   /** @returns the error to report, with what has become of the memory. */
@@ -126,6 +163,7 @@ class Forgetting {
     publish: () => Promise<boolean>,
     lock: Lock,
   ): Promise<boolean> {
+    this.#begun = memory
     await this.#copyToTrash(memory)
     let isUnlisted = false
     try {
@@ -139,10 +177,10 @@ class Forgetting {
     if (memory.file !== undefined) {
       // The file may by now be another writer's new version.
       if (!(await lock.isHeld())) return false
-      if (!(await this.#removeFile(memory.filePath, memory.file.bytes, lock))) return false
+      if (!(await this.#removeFile(memory.filePath, memory.file, lock))) return false
       await this.#sync()
     }
-    await pruneTrash(this.#context, Date.now())
+    await pruneTrash(this.#context, Date.now(), this.#copy?.path)
     return true
   }
 
@@ -155,9 +193,9 @@ class Forgetting {
     if (!(await lock.isHeld())) return false
     const { filePath } = memory
     if (memory.file !== undefined) {
-      if (!(await this.#remove(filePath, memory.file.bytes))) return false
+      if (!(await this.#remove(filePath, memory.file))) return false
       this.#stage = 'removed'
-      this.#purged = memory.file
+      this.#begun = memory
       await this.#sync()
     }
     try {
@@ -165,7 +203,6 @@ class Forgetting {
     } catch (error) {
       throw await this.#restoreFile(filePath, error)
     }
-    this.#stage = 'done'
     await this.#sync()
     await pruneTrash(this.#context, Date.now())
     await this.#doubt.during(filePath, () => this.#purgeCopies(memory.fileName))
@@ -173,9 +210,9 @@ class Forgetting {
   }
 
   /** @returns `false` when the file is another version by now. */
-  async #remove(path: string, bytes: Buffer): Promise<boolean> {
+  async #remove(path: string, file: StableBytes): Promise<boolean> {
     try {
-      return await removeVersion(path, bytes, this.#context.fileSystem)
+      return await removeVersion(path, file, this.#context.fileSystem)
     } catch (error) {
       throw writeError(path, error)
     }
@@ -185,22 +222,32 @@ class Forgetting {
   async #restoreFile(filePath: string, cause: unknown): Promise<unknown> {
     const { fileSystem, paths } = this.#context
     const error = writeError(paths.root, cause)
-    if (this.#purged === undefined || !(error instanceof Error)) return error
+    if (this.#begun?.file === undefined || !(error instanceof Error)) return error
     try {
-      if (!(await restoreFile(filePath, this.#purged, fileSystem))) return error
-      await syncDirectory(paths.root, fileSystem)
+      if (!(await restoreFile(filePath, this.#begun.file, fileSystem))) return error
     } catch {
       return error
     }
+    return this.#asBefore(error)
+  }
+
+  /** All is visible as it was. @returns the error to report. */
+  async #asBefore(error: Error): Promise<Error> {
+    const { fileSystem, paths } = this.#context
     this.#stage = 'untouched'
+    try {
+      await syncDirectory(paths.root, fileSystem)
+    } catch {
+      return withOutcome(error, 'the memory is as before, but that could not be confirmed')
+    }
+    await this.#dropCopy()
     return withOutcome(error, 'the memory is as before')
   }
 
-  /** Does nothing for a version that an earlier try has copied. */
+  /** Copy what there is; the copy of an earlier try may be gone meanwhile, and goes now. */
   async #copyToTrash({ file, fileName, title }: LocatedMemory): Promise<void> {
-    if (file === undefined || this.#copy?.bytes.equals(file.bytes) === true) return
-    await this.#dropCopy()
-    const trashedMs = Date.now()
+    if (file === undefined) return
+    const earlier = this.#copy
     const record = {
       fileName,
       title,
@@ -208,15 +255,19 @@ class Forgetting {
       after: this.#removed?.after ?? null,
       sessionId: this.#request.sessionId ?? null,
     }
-    const path = await writeTrash(this.#context, record, file, trashedMs)
-    this.#copy = { path, trashedMs, bytes: file.bytes }
+    this.#copy = await writeTrash(this.#context, record, file, Date.now())
+    if (earlier !== undefined) await this.#removeCopy(earlier)
   }
 
   /** A copy of a memory that is still there would look like a forget to finish. */
   async #dropCopy(): Promise<void> {
     if (this.#copy === undefined) return
-    const { path } = this.#copy
+    const copy = this.#copy
     this.#copy = undefined
+    await this.#removeCopy(copy)
+  }
+
+  async #removeCopy({ path }: TrashCopy): Promise<void> {
     await this.#context.fileSystem.rm(path, { force: true }).catch(() => undefined)
   }
 
@@ -224,36 +275,30 @@ class Forgetting {
    * Remove the file; when that fails the entry is put back, so that the memory is whole again.
    * @returns `false` when the file is another version by now.
    */
-  async #removeFile(filePath: string, bytes: Buffer, lock: Lock): Promise<boolean> {
+  async #removeFile(filePath: string, file: StableBytes, lock: Lock): Promise<boolean> {
     try {
-      return await this.#remove(filePath, bytes)
+      return await this.#remove(filePath, file)
     } catch (error) {
       if (!(error instanceof Error)) throw error
       const { fileSystem } = this.#context
-      const isThere = await holds(filePath, bytes, fileSystem).catch(() => false)
+      const isThere = await holds(filePath, file, fileSystem).catch(() => false)
       if (!isThere || !(await this.#putEntryBack(lock).catch(() => false))) throw error
-      this.#stage = 'untouched'
-      await this.#dropCopy()
-      throw withOutcome(error, 'the memory is as before')
+      throw await this.#asBefore(error)
     }
   }
 
-  /** @returns whether the entry is durably there again. */
+  /** @returns whether the entry is there again. */
   async #putEntryBack(lock: Lock): Promise<boolean> {
     if (this.#removed === undefined) return true
-    const { fileSystem, paths } = this.#context
     const index = await readIndexVersion(this.#context)
     const text = restoreIndexEntry(index.text, this.#removed, utf8BytesCodec)
-    if (!(await publishIndex(this.#context, lock, index, text))) return false
-    await syncDirectory(paths.root, fileSystem)
-    return true
+    return publishIndex(this.#context, lock, index, text)
   }
 
   /** Remove every copy of a memory. */
   async #purgeCopies(fileName: string): Promise<void> {
     const { fileSystem } = this.#context
-    const items = await listTrash(this.#context, 'all')
-    for (const { path } of items.filter(({ record }) => record.fileName === fileName)) {
+    for (const { path } of await copiesOf(this.#context, fileName)) {
       try {
         await fileSystem.rm(path, { force: true })
         await syncDirectory(dirname(path), fileSystem)
@@ -262,6 +307,14 @@ class Forgetting {
       }
     }
   }
+}
+
+function forgotten(
+  { fileName, title }: LocatedMemory,
+  copy: TrashCopy | undefined,
+): ForgottenMemory {
+  const undoUntilMs = copy === undefined ? undefined : keptUntilMs(copy.trashedMs)
+  return { fileName, title, undoUntilMs, trashPath: copy?.path }
 }
 
 /**
@@ -277,9 +330,8 @@ export async function forgetMemory(
 ): Promise<ForgottenMemory> {
   await assertMemoryExists(context)
   const forgetting = new Forgetting(context, request)
-  try {
-    return await runLocked(context, (lock) => forgetting.attempt(lock), request.signal)
-  } catch (error) {
-    throw forgetting.report(error)
-  }
+  return runLocked(context, (lock, unsettled) => forgetting.attempt(lock, unsettled), {
+    signal: request.signal,
+    onFailure: (error) => forgetting.report(error),
+  })
 }

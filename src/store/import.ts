@@ -7,14 +7,13 @@
  * stay known; only its index line is written anew, by our rules.
  */
 import { join } from 'node:path'
-import { errnoOf } from '../errors.ts'
 import type { IndexEntryLine } from '../format/index-file.ts'
 import { scanIndexEntries, upsertIndexEntries, utf8BytesCodec } from '../format/index-file.ts'
 import { stripLeadingFrontmatter } from '../format/index-strip.ts'
 import { MEMORY_INDEX_FILE_NAME } from '../format/limits.ts'
 import { deriveDescription, readMemoryHeader } from '../format/memory-file.ts'
 import type { IndexEntry, ProjectMemoryPaths } from '../types.ts'
-import { discardFile, publishFile, stageFile } from './atomic-write.ts'
+import { publishIfAbsent } from './atomic-write.ts'
 import type { Catalog, CatalogEntry } from './catalog.ts'
 import { MISSING_FILE, readFolder } from './catalog.ts'
 import type { StoreContext } from './context.ts'
@@ -29,7 +28,7 @@ import type { Lock } from './lock.ts'
 import { DEFAULT_LOCK_TIMES } from './lock.ts'
 import { isSafeMemoryFileName } from './paths.ts'
 import type { PublishedFile } from './rollback.ts'
-import { putBack } from './rollback.ts'
+import { rollBack, stageVersion } from './rollback.ts'
 import { readError, readStableBytes } from './stable-read.ts'
 
 /**
@@ -198,10 +197,9 @@ class Import {
     return { isDone: true, value }
   }
 
-  /** Remove what was copied, unless the index tells of it already. Never throws. */
-  async undo(): Promise<void> {
-    if (this.#isIndexed) return
-    for (const file of this.#published) await putBack(file, this.#context).catch(() => undefined)
+  /** Remove what was copied, unless the index tells of it already. @returns the error to report. */
+  async takeBack(error: unknown): Promise<unknown> {
+    return this.#isIndexed ? error : rollBack(this.#context, this.#published, error)
   }
 
   /** @returns `false` when a file of this name has appeared meanwhile. */
@@ -209,29 +207,11 @@ class Import {
     const { fileSystem, paths } = this.#context
     const filePath = join(paths.root, fileName)
     const content = Buffer.from(text)
-    const staged = await stageFile(filePath, content, { fileSystem })
-    let isFree = false
-    try {
-      const seconds = mtimeMs / 1000
-      await fileSystem.utimes(staged.temporaryPath, seconds, seconds)
-      isFree = await isAbsent(filePath, fileSystem)
-    } finally {
-      if (!isFree) await discardFile(staged, fileSystem)
-    }
-    if (!isFree) return false
-    await publishFile(staged, fileSystem)
-    this.#published.push({ filePath, content, previous: undefined, isVisible: true })
+    const staged = await stageVersion(filePath, { bytes: content, mtimeMs }, fileSystem)
+    if (!(await publishIfAbsent(staged, fileSystem))) return false
+    const { inode } = staged
+    this.#published.push({ filePath, content, inode, previous: undefined, isVisible: true })
     return true
-  }
-}
-
-async function isAbsent(path: string, fileSystem: FileSystem): Promise<boolean> {
-  try {
-    await fileSystem.lstat(path)
-    return false
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return true
-    throw error
   }
 }
 
@@ -254,10 +234,7 @@ export async function importMemories(
   const context: StoreContext = { paths, lockPath, fileSystem, lockTimes: DEFAULT_LOCK_TIMES }
   await ensureDirectories(paths.root, fileSystem)
   const work = new Import(context, directory)
-  try {
-    return await runLocked(context, (lock) => work.attempt(lock))
-  } catch (error) {
-    await work.undo()
-    throw error
-  }
+  return runLocked(context, (lock) => work.attempt(lock), {
+    onFailure: (error) => work.takeBack(error),
+  })
 }

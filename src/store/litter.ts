@@ -10,11 +10,11 @@
  */
 import { basename, dirname, join } from 'node:path'
 import { errnoOf } from '../errors.ts'
+import { asideAt, settleAside, settleAsides } from './aside.ts'
 import type { StoreContext } from './context.ts'
 import type { FileSystem } from './file-system.ts'
 import type { Lock } from './lock.ts'
-import { namesAside, settleAside } from './remove-version.ts'
-import { fileNameOfAside, forgetLeftOver, isTemporaryName, leftOverIn } from './temporary-name.ts'
+import { forgetLeftOver, isTemporaryName, leftOverIn } from './temporary-name.ts'
 import { TRASH_DIRECTORY_NAME } from './trash.ts'
 
 /** Memory directories that this process has swept. */
@@ -28,21 +28,18 @@ const swept = new Set<string>()
 export async function sweepLitter(context: StoreContext, lock: Lock): Promise<void> {
   const { fileSystem, lockPath, paths } = context
   for (const path of leftOverIn(paths.root)) {
-    const name = basename(path)
-    const isAside = fileNameOfAside(name) !== undefined
-    const tidying = isAside ? settleAside(context, name) : fileSystem.unlink(path)
+    const aside = asideAt(path)
+    const tidying = aside === undefined ? fileSystem.unlink(path) : settleAside(context, aside)
     if (await isGone(tidying)) forgetLeftOver(path)
   }
   if (swept.has(paths.root) && !lock.replacedOrphan) return
-  swept.add(paths.root)
   await sweepDirectory(context, paths.root, isTemporaryName)
-  for (const name of await namesAside(context).catch(() => [])) {
-    await settleAside(context, name).catch(() => undefined)
-  }
+  const unsettled = await settleAsides(context).catch(() => undefined)
   await sweepDirectory(context, join(paths.root, TRASH_DIRECTORY_NAME), isTemporaryName)
   // Moved locks, and the right to move them of a process that was killed meanwhile.
   const besideLock = `${basename(lockPath)}.`
   await sweepDirectory(context, dirname(lockPath), (name) => name.startsWith(besideLock))
+  if (unsettled?.size === 0) swept.add(paths.root)
 }
 
 /** @param removal - a removal under way. */

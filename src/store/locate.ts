@@ -13,6 +13,7 @@ import { fileNamesOf, isTopicOf, memoryFilePath, titleTopic } from './file-name.
 import { isSafeMemoryFileName } from './paths.ts'
 import type { StableBytes } from './stable-read.ts'
 import { readStableBytes } from './stable-read.ts'
+import { listTrash } from './trash.ts'
 
 /** How a caller names a memory: exactly one of the two. */
 export interface MemoryReference {
@@ -147,4 +148,23 @@ export async function locateMemory(
       : `closest file names: ${closest.join(', ')}`
   const field = fileName === undefined ? 'key' : 'fileName'
   throw new MemoryError('NOT_FOUND', `${field}: no memory of this name; ${hint}`)
+}
+
+/**
+ * Find a memory of which only copies in the trash are left.
+ * @returns the one that was forgotten last; `undefined` when there is none.
+ * @throws MemoryError when the trash cannot be read.
+ */
+export async function locateCopied(
+  context: StoreContext,
+  { fileName, key = '' }: MemoryReference,
+): Promise<LocatedMemory | undefined> {
+  const topic = titleTopic(key)
+  const item = (await listTrash(context)).find(({ record }) =>
+    fileName === undefined ? titleTopic(record.title) === topic : record.fileName === fileName,
+  )
+  if (item === undefined) return undefined
+  const { record } = item
+  const filePath = memoryFilePath(context, record.fileName)
+  return { fileName: record.fileName, filePath, title: record.title, file: undefined }
 }

@@ -6,14 +6,17 @@
  * not know what is changed.
  */
 import { MemoryError } from '../errors.ts'
+import { throwIfAborted } from './abort.ts'
+import { settleAsides } from './aside.ts'
 import type { StoreContext } from './context.ts'
 import { sweepLitter } from './litter.ts'
 import type { Lock } from './lock.ts'
 import { acquireLock } from './lock.ts'
 import { reconcileIndex } from './reconcile.ts'
+import { changedError } from './stable-read.ts'
 import { unconfirmedError } from './unconfirmed.ts'
 
-/** Tries of a change; each waits for the lock anew. */
+/** Tries of a change or a group of saves whose lock or index changed under it. */
 export const CHANGE_ATTEMPTS = 5
 
 /** What a try came to: a value, or the wish for another one. */
@@ -23,26 +26,47 @@ export type Attempt<T> = { isDone: true; value: T } | { isDone: false }
 export const RETRY: Attempt<never> = { isDone: false }
 
 /**
+ * One try under a held lock.
+ * @param unsettled - files of which a version stands aside still, see `assertSettled`.
+ */
+export type LockedAttempt<T> = (
+  lock: Lock,
+  unsettled: ReadonlyMap<string, unknown>,
+) => Promise<Attempt<T>>
+
+/** Options of {@link runLocked}. */
+export interface LockedRunOptions {
+  /** Ends waiting for the lock with an `AbortError`. */
+  signal?: AbortSignal | undefined
+  /**
+   * Takes back what the tries have left, before the index is looked over; gives the error to report.
+   * Must not reject.
+   */
+  onFailure?: (error: unknown) => unknown
+}
+
+/**
  * Run a change under the lock. A try that ends with its lock lost may have
  * overwritten a newer index in its last step: the index is then looked over once
  * more in the end, see `reconcileIndex`.
  * @param attempt - one try under a held lock; throws to give up.
- * @param signal - ends waiting for the lock with an `AbortError`.
- * @throws MemoryError `LOCK_LOST` when every try lost its lock, `LOCK_TIMEOUT`, or what `attempt`
+ * @throws MemoryError `LOCK_LOST` when the tries lost their locks, `FILE_CHANGED` when another program
+ *   kept writing the index, `LOCK_TIMEOUT`, or what `attempt`
  *   throws; one that says that the memory was changed when looking over failed.
  */
 export async function runLocked<T>(
   context: StoreContext,
-  attempt: (lock: Lock) => Promise<Attempt<T>>,
-  signal?: AbortSignal,
+  attempt: LockedAttempt<T>,
+  { onFailure, signal }: LockedRunOptions = {},
 ): Promise<T> {
   const run = new LockedRun(context)
   let value: T
   try {
     value = await run.result(attempt, signal)
   } catch (error) {
+    const reported = (await onFailure?.(error)) ?? error
     await run.lookOver().catch(() => undefined)
-    throw error
+    throw reported
   }
   try {
     await run.lookOver()
@@ -61,28 +85,26 @@ class LockedRun {
     this.#context = context
   }
 
-  async result<T>(
-    attempt: (lock: Lock) => Promise<Attempt<T>>,
-    signal: AbortSignal | undefined,
-  ): Promise<T> {
-    const { fileSystem, lockPath, lockTimes: times } = this.#context
-    for (let count = 0; count < CHANGE_ATTEMPTS; count += 1) {
+  async result<T>(attempt: LockedAttempt<T>, signal: AbortSignal | undefined): Promise<T> {
+    const { fileSystem, lockPath, lockTimes: times, paths } = this.#context
+    let isHeld = false
+    for (let left = CHANGE_ATTEMPTS; left > 0; ) {
       const startedMs = Date.now()
       const lock = await acquireLock(lockPath, { fileSystem, signal, times })
-      let outcome: Attempt<T>
       try {
         await sweepLitter(this.#context, lock)
-        outcome = await attempt(lock)
+        // An index that another program has changed is read again under the same lock.
+        for (isHeld = true; isHeld && left > 0; left -= 1) {
+          throwIfAborted(signal)
+          const outcome = await attempt(lock, await settleAsides(this.#context))
+          if (outcome.isDone) return outcome.value
+          isHeld = await lock.isHeld()
+        }
       } finally {
         if (!(await lock.release())) this.#doubtfulSinceMs ??= startedMs
       }
-      if (outcome.isDone) return outcome.value
     }
-    throw new MemoryError(
-      'LOCK_LOST',
-      `the lock ${lockPath} was taken over ${CHANGE_ATTEMPTS} times; try again`,
-      { path: lockPath },
-    )
+    throw isHeld ? changedError(paths.indexFilePath) : takenOverError(lockPath)
   }
 
   /** Does nothing as long as every lock was held to its end. */
@@ -90,4 +112,13 @@ class LockedRun {
     if (this.#doubtfulSinceMs === undefined) return
     await reconcileIndex(this.#context, [], this.#doubtfulSinceMs)
   }
+}
+
+/** The error of a change that lost its lock at every try. */
+export function takenOverError(lockPath: string): MemoryError {
+  return new MemoryError(
+    'LOCK_LOST',
+    `the lock ${lockPath} was taken over ${CHANGE_ATTEMPTS} times; try again`,
+    { path: lockPath },
+  )
 }

@@ -9,12 +9,13 @@
 import { basename } from 'node:path'
 import { MemoryError } from '../errors.ts'
 import { removeIndexEntry, utf8BytesCodec } from '../format/index-file.ts'
+import { assertSettled } from './aside.ts'
 import type { StoreContext } from './context.ts'
 import { checkDirectories, syncDirectory, writeError } from './directories.ts'
 import { memoryFilePath } from './file-name.ts'
 import { readIndexVersion } from './index-bytes.ts'
 import { locateMemory } from './locate.ts'
-import type { Attempt } from './locked-change.ts'
+import type { Attempt, LockedAttempt } from './locked-change.ts'
 import { RETRY, runLocked } from './locked-change.ts'
 import type { Lock } from './lock.ts'
 import { holds, removeVersion } from './remove-version.ts'
@@ -50,8 +51,10 @@ async function attemptRemoval(
   context: StoreContext,
   { fileName, sessionId }: RemovalRequest,
   lock: Lock,
+  unsettled: ReadonlyMap<string, unknown>,
 ): Promise<Attempt<RemovedFile>> {
   const { fileSystem, paths } = context
+  assertSettled(fileName, unsettled)
   const text = await indexText(context)
   const { file, filePath, title } = await locateMemory(context, { fileName }, text)
   if (file === undefined) throw missing(filePath)
@@ -63,15 +66,15 @@ async function attemptRemoval(
     after: entry?.after ?? null,
     sessionId: sessionId ?? null,
   }
-  const trashPath = await writeTrash(context, record, file, Date.now())
+  const { path: trashPath } = await writeTrash(context, record, file, Date.now())
   // A copy of a file that is still there would look like a forget to finish.
   const dropCopy = (): Promise<void> =>
     fileSystem.rm(trashPath, { force: true }).catch(() => undefined)
   let isRemoved = false
   try {
-    isRemoved = (await lock.isHeld()) && (await removeVersion(filePath, file.bytes, fileSystem))
+    isRemoved = (await lock.isHeld()) && (await removeVersion(filePath, file, fileSystem))
   } catch (error) {
-    if (await holds(filePath, file.bytes, fileSystem).catch(() => false)) await dropCopy()
+    if (await holds(filePath, file, fileSystem).catch(() => false)) await dropCopy()
     throw writeError(filePath, error)
   }
   if (!isRemoved) {
@@ -83,7 +86,7 @@ async function attemptRemoval(
   } catch (error) {
     throw unconfirmedError('removed', filePath, writeError(paths.root, error))
   }
-  await pruneTrash(context, Date.now())
+  await pruneTrash(context, Date.now(), trashPath)
   return { isDone: true, value: { filePath, trashPath } }
 }
 
@@ -104,7 +107,7 @@ export async function removeMemoryFile(
 ): Promise<RemovedFile> {
   const filePath = memoryFilePath(context, request.fileName)
   if (!(await checkDirectories(context.paths.root, context.fileSystem))) throw missing(filePath)
-  const attempt = (lock: Lock): Promise<Attempt<RemovedFile>> =>
-    attemptRemoval(context, request, lock)
-  return runLocked(context, attempt, request.signal)
+  const attempt: LockedAttempt<RemovedFile> = (lock, unsettled) =>
+    attemptRemoval(context, request, lock, unsettled)
+  return runLocked(context, attempt, { signal: request.signal })
 }

@@ -21,6 +21,8 @@ import type { StableBytes } from './stable-read.ts'
 export interface PublishedFile {
   filePath: string
   content: Buffer
+  /** Of the file that was published: an equal one of another writer is not ours. */
+  inode: string | undefined
   /** What stood there before; `undefined` for a new file. */
   previous: StableBytes | undefined
   /** Whether it was renamed into place. */
@@ -30,8 +32,11 @@ export interface PublishedFile {
 /** A version of a file; without a mode it becomes a new file's. */
 export type FileVersion = Pick<StableBytes, 'bytes' | 'mtimeMs'> & { mode?: number }
 
-/** Stage a version with its time; where the time cannot be set it is the present one. */
-async function stageVersion(
+/**
+ * Stage a version with its time; where the time cannot be set it is the present one.
+ * @throws as `stageFile`; no temp file is left.
+ */
+export async function stageVersion(
   filePath: string,
   { bytes, mode, mtimeMs }: FileVersion,
   fileSystem: FileSystem,
@@ -62,16 +67,17 @@ export async function restoreFile(
  */
 export async function putBack(file: PublishedFile, context: StoreContext): Promise<void> {
   const { fileSystem } = context
-  const { content, filePath, previous } = file
+  const { content, filePath, inode, previous } = file
+  const ours = { bytes: content, inode }
   if (previous === undefined) {
-    if (await removeVersion(filePath, content, fileSystem))
+    if (await removeVersion(filePath, ours, fileSystem))
       await syncDirectory(dirname(filePath), fileSystem)
     return
   }
   const staged = await stageVersion(filePath, previous, fileSystem)
   let isOurs = false
   try {
-    isOurs = await holds(filePath, content, fileSystem)
+    isOurs = await holds(filePath, ours, fileSystem)
   } finally {
     if (!isOurs) await discardFile(staged, fileSystem)
   }

@@ -5,18 +5,16 @@
  * or the index changed under it, and lets callers give up while it waits. Never
  * rejects: every outcome reaches the save it belongs to.
  */
-import { MemoryError } from '../errors.ts'
 import type { StoreContext } from './context.ts'
 import { ensureDirectories } from './directories.ts'
 import { sweepLitter } from './litter.ts'
 import { acquireLock } from './lock.ts'
+import { CHANGE_ATTEMPTS, takenOverError } from './locked-change.ts'
 import { reconcileIndex } from './reconcile.ts'
 import type { SaveJob } from './save-draft.ts'
 import type { SaveAttempt } from './save-transaction.ts'
 import { SaveTransaction } from './save-transaction.ts'
-
-/** Tries of a transaction whose lock or index changed under it; each waits for the lock anew. */
-const TRANSACTION_ATTEMPTS = 5
+import { changedError } from './stable-read.ts'
 
 /** Listens to the signals of a group; they count at once only while it waits. */
 class GivingUp {
@@ -81,7 +79,8 @@ async function runAttempts(
 ): Promise<void> {
   const { fileSystem, lockPath, lockTimes: times, paths } = context
   await ensureDirectories(paths.root, fileSystem)
-  for (let attempt = 0; attempt < TRANSACTION_ATTEMPTS; attempt += 1) {
+  let isHeld = false
+  for (let left = CHANGE_ATTEMPTS; left > 0; ) {
     const startedMs = Date.now()
     givingUp.isWaiting = true
     const lock = await acquireLock(lockPath, { fileSystem, signal: givingUp.signal, times })
@@ -91,7 +90,12 @@ async function runAttempts(
     try {
       if (lock.hadToWait) await ensureDirectories(paths.root, fileSystem)
       await sweepLitter(context, lock)
-      outcome = await transaction.attempt(lock)
+      // An index that another program has changed is read again under the same lock.
+      for (isHeld = true; isHeld && left > 0; left -= 1) {
+        outcome = await transaction.attempt(lock)
+        if (outcome === 'published') break
+        isHeld = await lock.isHeld()
+      }
     } catch (error) {
       await transaction.fail(error)
     } finally {
@@ -103,9 +107,5 @@ async function runAttempts(
     }
     return
   }
-  throw new MemoryError(
-    'LOCK_LOST',
-    `the lock ${lockPath} was taken over ${TRANSACTION_ATTEMPTS} times while saving; try again`,
-    { path: lockPath },
-  )
+  throw isHeld ? changedError(paths.indexFilePath) : takenOverError(lockPath)
 }

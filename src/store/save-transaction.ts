@@ -137,7 +137,13 @@ export class SaveTransaction {
     }
     draft.file = file
     if (earlier?.filePath === filePath && existing?.bytes.equals(earlier.content) === true) return
-    draft.published = { filePath, content: file.content, previous: existing, isVisible: false }
+    draft.published = {
+      filePath,
+      content: file.content,
+      inode: undefined,
+      previous: existing,
+      isVisible: false,
+    }
   }
 
   /** Write and flush the file of each save that is not visible yet. */
@@ -182,6 +188,7 @@ export class SaveTransaction {
       try {
         await publishFile(file, this.#context.fileSystem)
         draft.published.isVisible = true
+        draft.published.inode = file.inode
       } catch (error) {
         if (!isSweptAway(error)) throw error
         isComplete = false

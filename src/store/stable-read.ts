@@ -58,6 +58,11 @@ export function fileIdentity(stats: Omit<ReadStats, 'nlink'>): FileIdentity {
   return `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}`
 }
 
+/** @returns what stays the same when a file is renamed or gets another name: device and inode. */
+export function inodeOf(identity: FileIdentity): string {
+  return identity.split(':', 2).join(':')
+}
+
 /**
  * Whether an open file held still while it was read. One that was replaced by a
  * rename meanwhile did: only its link count and change time are others.

@@ -50,9 +50,9 @@ export function asidePathOf(path: string): string {
   return join(dirname(path), `.${basename(path)}.aside-${random}`)
 }
 
-/** @returns which memory file was moved aside under a name; `undefined` for any other name. */
-export function fileNameOfAside(name: string): string | undefined {
-  const fileName = /^\.(.+)\.aside-[0-9a-f]{12}$/u.exec(name)?.[1]
+/** @returns which memory file was moved aside under a path; `undefined` for any other path. */
+export function fileNameOfAside(path: string): string | undefined {
+  const fileName = /^\.(.+)\.aside-[0-9a-f]{12}$/su.exec(basename(path))?.[1]
   return isSafeMemoryFileName(fileName) ? fileName : undefined
 }
 

@@ -46,11 +46,15 @@ export interface TrashRecord {
   sessionId: string | null
 }
 
-/** A file in the trash. */
-export interface TrashItem {
+/** Where a copy is. */
+export interface TrashCopy {
   path: string
   /** When it was forgotten, ms since the epoch. */
   trashedMs: number
+}
+
+/** A file in the trash. */
+export interface TrashItem extends TrashCopy {
   record: TrashRecord
 }
 
@@ -90,12 +94,22 @@ async function ensureTrash(context: StoreContext): Promise<string> {
   return directory
 }
 
+/** Latest time that has the form of a name, ms since the epoch: the end of the year 9998. */
+const LATEST_STAMP_MS = Date.UTC(9998, 11, 31)
+
+/** The newest copy is the newest by its name too, also when the clock was set back meanwhile. */
+function stampAfter(newestMs: number | undefined, nowMs: number): number {
+  return newestMs === undefined || newestMs < nowMs || newestMs > LATEST_STAMP_MS
+    ? nowMs
+    : newestMs + 1
+}
+
 /**
  * Put a copy into the trash. Durable when the promise resolves.
  * @param record - its JSON line.
  * @param file - the memory file; the copy keeps its time, so that undo can give it back.
  * @param nowMs - ms since the epoch.
- * @returns the path of the new file.
+ * @returns the path of the new file and the time in its name.
  * @throws MemoryError; no file of ours is left.
  */
 export async function writeTrash(
@@ -103,10 +117,11 @@ export async function writeTrash(
   record: TrashRecord,
   file: TrashedFile,
   nowMs: number,
-): Promise<string> {
+): Promise<TrashCopy> {
   const { fileSystem } = context
   const directory = await ensureTrash(context)
-  for (let ms = nowMs; ; ms += 1) {
+  const [newest] = await trashNames(context)
+  for (let ms = stampAfter(newest?.trashedMs, nowMs); ; ms += 1) {
     const stamp = new Date(ms).toISOString().replaceAll(/[-:.]/gu, '')
     const path = join(directory, `${stamp}-${shortened(record.fileName)}.trash`)
     if ((await readStableBytes(path, { fileSystem })) !== undefined) continue
@@ -120,7 +135,7 @@ export async function writeTrash(
     }
     const seconds = file.mtimeMs / 1000
     await fileSystem.utimes(path, seconds, seconds).catch(() => undefined)
-    return path
+    return { path, trashedMs: ms }
   }
 }
 
@@ -174,18 +189,13 @@ async function trashNames(context: StoreContext): Promise<{ name: string; trashe
     .sort((one, other) => other.trashedMs - one.trashedMs || (one.name < other.name ? -1 : 1))
 }
 
-/**
- * List what can be had back, newest first. Files that are not of our form are left out.
- * @param which - `readable` leaves out also those that cannot be read; `all` is for whoever acts on
- *   what is missing.
- * @throws MemoryError `READ_FAILED` when the trash, or with `all` one of its files, cannot be read.
- */
-export async function listTrash(
+async function itemsOf(
   context: StoreContext,
-  which: 'readable' | 'all' = 'readable',
+  names: readonly { name: string; trashedMs: number }[],
+  which: 'readable' | 'all',
 ): Promise<TrashItem[]> {
   const items: TrashItem[] = []
-  for (const { name, trashedMs } of await trashNames(context)) {
+  for (const { name, trashedMs } of names) {
     const path = join(trashDirectory(context), name)
     try {
       const record = await readRecord(path, context)
@@ -195,6 +205,15 @@ export async function listTrash(
     }
   }
   return items
+}
+
+/**
+ * List what can be had back, newest first. Files that are not of our form or cannot be read are left
+ * out.
+ * @throws MemoryError `READ_FAILED` when the trash cannot be read.
+ */
+export async function listTrash(context: StoreContext): Promise<TrashItem[]> {
+  return itemsOf(context, await trashNames(context), 'readable')
 }
 
 /** A memory file as it was when it went into the trash. */
@@ -220,29 +239,57 @@ export async function readTrashedFile(
 }
 
 /**
+ * The copies of one memory file, newest first. Only files of its name are opened.
+ * @throws MemoryError `READ_FAILED` when one of them cannot be read.
+ */
+export async function copiesOf(context: StoreContext, fileName: string): Promise<TrashItem[]> {
+  const suffix = `-${shortened(fileName)}.trash`
+  const names = (await trashNames(context)).filter(({ name }) => name.endsWith(suffix))
+  const items = await itemsOf(context, names, 'all')
+  return items.filter(({ record }) => record.fileName === fileName)
+}
+
+/**
  * Whether the newest copy of a memory file is the same as it, byte by byte.
- * @throws MemoryError when the copy cannot be read.
+ * @throws MemoryError when that cannot be told.
  */
 export async function hasCopyInTrash(
   context: StoreContext,
-  trash: readonly TrashItem[],
   fileName: string,
   bytes: Buffer,
 ): Promise<boolean> {
-  const item = trash.find(({ record }) => record.fileName === fileName)
+  const [item] = await copiesOf(context, fileName)
   return item !== undefined && (await readTrashedFile(item, context)).bytes.equals(bytes)
+}
+
+/**
+ * The copy that was made last.
+ * @throws MemoryError `READ_FAILED` when a file that may be a newer one cannot be read.
+ */
+export async function newestCopy(context: StoreContext): Promise<TrashItem | undefined> {
+  for (const name of await trashNames(context)) {
+    const [item] = await itemsOf(context, [name], 'all')
+    if (item !== undefined) return item
+  }
+  return undefined
 }
 
 /**
  * Remove what is too old or too much. Never throws: it is tried again at the next forget.
  * @param nowMs - ms since the epoch.
+ * @param keptPath - a copy that was just made: kept, whatever the clock says.
  */
-export async function pruneTrash(context: StoreContext, nowMs: number): Promise<void> {
+export async function pruneTrash(
+  context: StoreContext,
+  nowMs: number,
+  keptPath?: string,
+): Promise<void> {
   try {
     const names = await trashNames(context)
     for (const [position, { name, trashedMs }] of names.entries()) {
       if (position < TRASH_KEEP_COUNT && nowMs - trashedMs <= TRASH_KEEP_DAYS * DAY_MS) continue
-      await context.fileSystem.unlink(join(trashDirectory(context), name))
+      const path = join(trashDirectory(context), name)
+      if (path !== keptPath) await context.fileSystem.unlink(path)
     }
   } catch {
     // What stays is only kept longer.

@@ -13,6 +13,7 @@ import {
   utf8BytesCodec,
 } from '../format/index-file.ts'
 import { readMemoryHeader } from '../format/memory-file.ts'
+import { assertSettled } from './aside.ts'
 import type { StoreContext } from './context.ts'
 import { syncDirectory, writeError } from './directories.ts'
 import { memoryFilePath } from './file-name.ts'
@@ -21,11 +22,11 @@ import { publishIndex, readIndexVersion } from './index-bytes.ts'
 import type { Attempt } from './locked-change.ts'
 import { RETRY, runLocked } from './locked-change.ts'
 import type { Lock } from './lock.ts'
-import type { PublishedFile } from './rollback.ts'
-import { restoreFile, rollBack } from './rollback.ts'
+import { holds } from './remove-version.ts'
+import { restoreFile, rollBack, withOutcome } from './rollback.ts'
 import { readStableBytes } from './stable-read.ts'
 import type { TrashItem, TrashedFile } from './trash.ts'
-import { listTrash, readTrashedFile } from './trash.ts'
+import { copiesOf, hasCopyInTrash, newestCopy, readTrashedFile } from './trash.ts'
 import { unconfirmedError } from './unconfirmed.ts'
 
 /** A memory that was had back. */
@@ -38,52 +39,83 @@ export interface RestoredMemory {
 class Undoing {
   readonly #context: StoreContext
   readonly #fileName: string | undefined
-  /** The file once it is visible, also from an earlier try: what has to go again when the line fails. */
-  #published: PublishedFile | undefined
+  /** Once the file is visible: what has been restored, also by an earlier try. */
+  #restored: { memory: RestoredMemory; trashed: TrashedFile } | undefined
 
   constructor(context: StoreContext, fileName: string | undefined) {
     this.#context = context
     this.#fileName = fileName
   }
 
-  async attempt(lock: Lock): Promise<Attempt<RestoredMemory>> {
+  async attempt(
+    lock: Lock,
+    unsettled: ReadonlyMap<string, unknown>,
+  ): Promise<Attempt<RestoredMemory>> {
     const item = await this.#wantedItem()
+    // After a try that lost its lock somebody else may have finished it.
+    if (item === undefined) return { isDone: true, value: await this.#finishedByOthers() }
     const { fileName, title } = item.record
-    const filePath = memoryFilePath(this.#context, fileName)
+    assertSettled(fileName, unsettled)
+    const memory = { fileName, filePath: memoryFilePath(this.#context, fileName), title }
     const trashed = await readTrashedFile(item, this.#context)
     try {
-      if (!(await this.#publish(item, filePath, trashed, lock))) return RETRY
+      if (!(await this.#publish(item, memory, trashed, lock))) return RETRY
     } catch (error) {
-      throw await this.takeBack(writeError(filePath, error))
+      throw await this.#takeBack(writeError(memory.filePath, error), lock)
     }
-    this.#published = undefined
-    await this.#finish(item, filePath)
-    return { isDone: true, value: { fileName, filePath, title } }
+    this.#restored = undefined
+    await this.#finish(item, memory.filePath)
+    return { isDone: true, value: memory }
   }
 
-  /** Remove the file of an undo that ends without its line. @returns the error to report. */
-  async takeBack(error: unknown): Promise<unknown> {
-    const published = this.#published === undefined ? [] : [this.#published]
-    this.#published = undefined
-    return rollBack(this.#context, published, error)
+  /** @returns the error to report. */
+  report(error: unknown): unknown {
+    if (this.#restored === undefined || !(error instanceof Error)) return error
+    return withOutcome(error, 'the file is back, its index line may not be; undo again to finish')
   }
 
-  async #wantedItem(): Promise<TrashItem> {
-    const items = await listTrash(this.#context, 'all')
-    const wanted = this.#fileName
-    const item = items.find(({ record }) => wanted === undefined || record.fileName === wanted)
-    if (item !== undefined) return item
+  /**
+   * Remove the file of a try that ends without its line, as long as nobody else can have come to
+   * count on it: under the lock and beside its copy.
+   * @returns the error to report.
+   */
+  async #takeBack(cause: unknown, lock: Lock): Promise<unknown> {
+    if (this.#restored === undefined) return cause
+    const { memory, trashed } = this.#restored
+    const { bytes } = trashed
+    const isSafe = await hasCopyInTrash(this.#context, memory.fileName, bytes).catch(() => false)
+    if (!isSafe || !(await lock.isHeld())) return cause
+    this.#restored = undefined
+    const { filePath } = memory
+    const published = { filePath, content: bytes, inode: undefined, previous: undefined }
+    return rollBack(this.#context, [{ ...published, isVisible: true }], cause)
+  }
+
+  async #finishedByOthers(): Promise<RestoredMemory> {
+    const { fileSystem } = this.#context
+    if (this.#restored !== undefined) {
+      const { memory, trashed } = this.#restored
+      this.#restored = undefined
+      if (await holds(memory.filePath, trashed, fileSystem)) return memory
+    }
     throw new MemoryError('NOT_FOUND', 'nothing to undo: no such memory is in the trash')
+  }
+
+  async #wantedItem(): Promise<TrashItem | undefined> {
+    const fileName = this.#fileName ?? this.#restored?.memory.fileName
+    if (fileName === undefined) return newestCopy(this.#context)
+    return (await copiesOf(this.#context, fileName))[0]
   }
 
   /** File, durable, then line. @returns `false` when the lock was lost or another file took the name. */
   async #publish(
     item: TrashItem,
-    filePath: string,
+    memory: RestoredMemory,
     trashed: TrashedFile,
     lock: Lock,
   ): Promise<boolean> {
     const { bytes } = trashed
+    const { filePath } = memory
     const { fileSystem, paths } = this.#context
     const present = await readStableBytes(filePath, { fileSystem })
     if (present !== undefined && !present.bytes.equals(bytes)) throw existsAgain(filePath)
@@ -91,7 +123,7 @@ class Undoing {
     if (!(await lock.isHeld())) return false
     if (present === undefined) {
       if (!(await restoreFile(filePath, trashed, fileSystem))) return false
-      this.#published = { filePath, content: bytes, previous: undefined, isVisible: true }
+      this.#restored = { memory, trashed }
       await syncDirectory(paths.root, fileSystem)
     }
     const text = withEntry(index.text, item, bytes)
@@ -147,9 +179,8 @@ export async function undoForget(
 ): Promise<RestoredMemory> {
   await assertMemoryExists(context)
   const undoing = new Undoing(context, fileName)
-  try {
-    return await runLocked(context, (lock) => undoing.attempt(lock), signal)
-  } catch (error) {
-    throw await undoing.takeBack(error)
-  }
+  return runLocked(context, (lock, unsettled) => undoing.attempt(lock, unsettled), {
+    signal,
+    onFailure: (error) => undoing.report(error),
+  })
 }

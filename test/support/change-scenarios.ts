@@ -1,5 +1,5 @@
 /** Changes of a memory and what they start from, for the proofs that interrupt them. */
-import { chmod, mkdir, utimes } from 'node:fs/promises'
+import { chmod, mkdir, rename, utimes } from 'node:fs/promises'
 import { MemoryError } from '../../src/errors.ts'
 import type { ProjectMemoryStore } from '../../src/store/store.ts'
 import type { TestMemory } from './test-memory.ts'
@@ -113,6 +113,17 @@ export const CHANGES: ChangeScenario[] = [
     act: (store) => store.removeFile({ fileName: 'rule.md' }),
   },
   { name: 'undo', prepare: forgotten, act: (store) => store.undo() },
+  {
+    name: 'save, new, beside the only copy of another memory that stands aside',
+    prepare: async (memory) => {
+      await three(memory)
+      const { root } = memory.paths
+      await rename(`${root}/rule.md`, `${root}/.rule.md.aside-0123456789ab`)
+    },
+    act: (store) => store.save({ key: 'Second', content: 'second body' }),
+    // The other memory is put back, whether or not the save succeeds.
+    isStepwise: true,
+  },
   {
     name: 'doctor fix',
     prepare: damaged,

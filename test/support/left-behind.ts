@@ -15,6 +15,8 @@ export interface Contents {
   files: Record<string, string>
   /** What can be had back: file name and text, sorted. */
   copies: string[]
+  /** What stands aside, as `copies`. */
+  asides: string[]
 }
 
 const TRASH_NAME = '.trash'
@@ -38,9 +40,19 @@ export function copyOf(text: string): string {
   return `${fileName}: ${text.slice(end + 1)}`
 }
 
+/** @returns which file stands aside under a name. */
+export function fileAside(name: string): string | undefined {
+  return /^\.(.+\.md)\.aside-[0-9a-f]{12}$/u.exec(name)?.[1]
+}
+
 export async function contentsOf({ paths }: TestMemory): Promise<Contents> {
   const files: Record<string, string> = {}
+  const asides: string[] = []
   for (const name of await namesIn(paths.root)) {
+    const aside = fileAside(name)
+    if (aside !== undefined) {
+      asides.push(`${aside}: ${await readFile(join(paths.root, name), 'utf8')}`)
+    }
     if (!name.endsWith('.md') || name.startsWith('.') || name === 'MEMORY.md') continue
     files[name] = await readFile(join(paths.root, name), 'utf8')
   }
@@ -50,7 +62,7 @@ export async function contentsOf({ paths }: TestMemory): Promise<Contents> {
     copies.push(copyOf(await readFile(join(paths.root, TRASH_NAME, name), 'utf8')))
   }
   const index = await readFile(paths.indexFilePath, 'utf8').catch(() => undefined)
-  return { index, files, copies: copies.sort() }
+  return { index, files, copies: copies.sort(), asides: asides.sort() }
 }
 
 /** @returns the files that an index names, found without the code under test. */
@@ -149,6 +161,12 @@ export function expectNothingLost(
   for (const [name, text] of Object.entries(before.files)) {
     const isKept = present.files[name] !== undefined || present.copies.includes(`${name}: ${text}`)
     if (isPurge !== true) expect(isKept, name).toBe(true)
+  }
+  for (const aside of before.asides) {
+    const end = aside.indexOf(': ')
+    const [name, text] = [aside.slice(0, end), aside.slice(end + 2)]
+    const isKept = present.asides.includes(aside) || present.copies.includes(aside)
+    expect(isKept || present.files[name] === text, aside).toBe(true)
   }
   for (const copy of before.copies) {
     const name = copy.slice(0, copy.indexOf(':'))

@@ -33,8 +33,13 @@ describe('the file of an export', () => {
   test('leaves nothing behind when it cannot be written', async () => {
     const directory = await temporaryDirectory()
     const path = join(directory, 'all.md')
-    for (const failing of ['open', 'handle.writev', 'handle.sync', 'link']) {
-      const { fileSystem } = watchFileSystem(failMatching(({ name }) => name === failing, 'ENOSPC'))
+    for (const failing of ['open', 'handle.writev', 'handle.sync', 'publish']) {
+      const { fileSystem } = watchFileSystem(
+        failMatching(
+          ({ name, to }) => (failing === 'publish' ? to === path : name === failing),
+          'ENOSPC',
+        ),
+      )
       await expect(writeExportFile(path, 'text', false, fileSystem)).rejects.toMatchObject({
         code: 'WRITE_FAILED',
         errno: 'ENOSPC',

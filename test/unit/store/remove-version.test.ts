@@ -34,12 +34,38 @@ test('the only copy of a memory that stands aside is put back by the next change
   expect(await litterOf(memory)).toEqual([])
 })
 
-test('a file that stands aside goes when it has a successor', async () => {
+test('a file that stands aside goes to the trash when another file has its name', async () => {
   const memory = await testMemory()
-  await givenFiles(memory, { 'MEMORY.md': `${LINE}\n`, 'rule.md': 'new\n', [ASIDE]: 'old\n' })
+  await givenFiles(memory, { 'MEMORY.md': `${LINE}\n`, 'rule.md': 'one\n', [ASIDE]: 'two\n' })
+  expect(await memory.store.examine()).toMatchObject([
+    { code: 'moved-aside', repair: 'move it to the trash, since there is another rule.md by now' },
+  ])
   await memory.store.save({ key: 'other', content: 'c' })
-  expect(await fileOf(memory, 'rule.md')).toBe('new\n')
+  expect(await fileOf(memory, 'rule.md')).toBe('one\n')
+  expect(await litterBesideTrash(memory)).toEqual([])
+  const trashed = await memory.store.listTrash()
+  expect(trashed.map(({ record }) => record.fileName)).toEqual(['rule.md'])
+  expect((await readFile(trashed[0]?.path ?? '', 'utf8')).endsWith('\ntwo\n')).toBe(true)
+})
+
+test('a file that stands aside goes when the same bytes have its name', async () => {
+  const memory = await testMemory()
+  await givenFiles(memory, { 'MEMORY.md': `${LINE}\n`, 'rule.md': 'one\n', [ASIDE]: 'one\n' })
+  await memory.store.save({ key: 'other', content: 'c' })
   expect(await litterOf(memory)).toEqual([])
+})
+
+test('of several versions that stand aside the one that was moved last gets the name', async () => {
+  const memory = await testMemory()
+  await givenFiles(memory, { 'MEMORY.md': `${LINE}\n` })
+  for (const [at, digit] of ['f', '0', '8'].entries()) {
+    await givenFiles(memory, { [`.rule.md.aside-${digit.repeat(12)}`]: `version ${at}\n` })
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  expect(await memory.store.repair(await memory.store.examine())).toHaveLength(3)
+  expect(await fileOf(memory, 'rule.md')).toBe('version 2\n')
+  expect(await memory.store.listTrash()).toHaveLength(2)
+  expect(await memory.store.examine()).toEqual([])
 })
 
 test('a file that stands aside goes when its copy is in the trash, and comes back when another version is', async () => {
@@ -100,9 +126,14 @@ test('a link or a folder that stands aside is not put back, and nothing behind i
   expect(await memoryFilesOf(memory)).toEqual(['x.md'])
   expect((await litterOf(memory)).sort()).toEqual([folder, ASIDE])
   await memory.store.save({ key: 'rule', content: 'c' })
-  await memory.store.repair(await memory.store.examine())
+  const findings = await memory.store.examine()
+  expect(findings.map(({ code, repair }) => [code, repair])).toEqual([
+    ['unreadable-file', undefined],
+    ['unreadable-file', undefined],
+  ])
+  await memory.store.repair(findings)
   expect(await readFile(join(outside, 'secret.md'), 'utf8')).toBe('secret')
-  expect(await litterOf(memory)).toEqual([folder])
+  expect((await litterOf(memory)).sort()).toEqual([folder, ASIDE])
 })
 
 test('a disk that fails while the file stands aside: the error says where it is, and the next save of the same process settles it', async () => {
@@ -110,13 +141,13 @@ test('a disk that fails while the file stands aside: the error says where it is,
   await givenFiles(memory, { 'MEMORY.md': `${LINE}\n`, 'rule.md': 'body\n' })
   watched.before = (call) => {
     failMatching(({ name, path }) => name === 'lstat' && path.includes('.aside-'), 'EIO')(call)
-    failMatching(({ name }) => name === 'link', 'EIO')(call)
+    failMatching(({ to }) => to?.endsWith('/rule.md') === true, 'EIO')(call)
   }
   const purging = memory.store.forget({ fileName: 'rule.md', purge: true })
   await expect(purging).rejects.toMatchObject({
     errno: 'EIO',
     message: expect.stringMatching(
-      /rule\.md was moved aside as \.rule\.md\.aside-[0-9a-f]{12} and could not be put back \(EIO\); doctor settles it$/u,
+      /rule\.md stands aside as \.rule\.md\.aside-[0-9a-f]{12}, since the disk did not let it return \(EIO\); run doctor fix$/u,
     ) as string,
   })
   expect(await linesOf(memory)).toEqual([LINE])
@@ -145,9 +176,9 @@ test('a name too long to be moved aside is looked at where it stands', async () 
   const path = join(folder, `${'n'.repeat(250)}.md`)
   const { fileSystem } = watchFileSystem()
   await writeFile(path, 'body')
-  expect(await removeVersion(path, Buffer.from('other'), fileSystem)).toBe(false)
+  expect(await removeVersion(path, { bytes: Buffer.from('other') }, fileSystem)).toBe(false)
   expect(await readFile(path, 'utf8')).toBe('body')
-  expect(await removeVersion(path, Buffer.from('body'), fileSystem)).toBe(true)
+  expect(await removeVersion(path, { bytes: Buffer.from('body') }, fileSystem)).toBe(true)
   expect(await readdir(folder)).toEqual([])
 })
 
@@ -190,11 +221,22 @@ test('doctor finishes a forget only with the version whose copy is in the trash'
     ({ name, path }) => name === 'rename' && path.endsWith('/rule.md'),
     () => writeFile(join(memory.paths.root, 'rule.md'), 'by an editor'),
   )
-  await memory.store.repair(findings)
+  expect(await memory.store.repair(findings)).toEqual(findings)
   expect(await fileOf(memory, 'rule.md')).toBe('by an editor')
+  expect(await memory.store.examine()).toMatchObject([{ code: 'unfinished-save' }])
 })
 
-test.each(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'])(
+test.each([
+  'EPERM',
+  'ENOTSUP',
+  'EOPNOTSUPP',
+  'ENOSYS',
+  'EMLINK',
+  'EXDEV',
+  'EACCES',
+  'EISDIR',
+  'EIO',
+])(
   'without hard links (%s) a free name is taken by a rename, and a taken one is left alone',
   async (errno) => {
     const folder = await temporaryDirectory()
@@ -213,7 +255,7 @@ test('a file that was published under a free name has one name, and one whose pu
   expect(await publishIfAbsent(await stageFile(target, 'one'))).toBe(true)
   expect((await stat(target)).nlink).toBe(1)
   await rm(target)
-  const { fileSystem } = watchFileSystem(failMatching(({ name }) => name === 'link', 'EIO'))
+  const { fileSystem } = watchFileSystem(failMatching(({ to }) => to === target, 'EIO'))
   await expect(publishIfAbsent(await stageFile(target, 'one'), fileSystem)).rejects.toMatchObject({
     code: 'WRITE_FAILED',
     path: target,
