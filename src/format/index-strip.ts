@@ -18,6 +18,12 @@ const DEEP_LINE = /^(?:[ \t]*(?:>|[-*+]|\d{1,9}[.)])){20}|^[ \t]{80}/m
 /** Most lines of one list item: the parser reads an item again for each of its lines. */
 const ITEM_LINE_LIMIT = 1_000
 const LIST_MARKER = /^( *)(?:[-*+]|\d{1,9}[.)])[ \t]/
+/** Most characters of a text that is parsed: four times what a session is shown, as it waits for it. */
+const TEXT_LENGTH_LIMIT = 100_000
+/** Most lines of a quote, those that only go on with it among them: it is read again for each. */
+const QUOTE_LINE_LIMIT = 200
+/** A quote, also as the beginning of a list item. */
+const QUOTE_START = /^[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*>/
 const QUOTE_MARKERS = /^(?: {0,3}>)+ ?/
 
 let loadedMarked: typeof Marked | undefined
@@ -50,7 +56,8 @@ export function stripLeadingFrontmatter(text: string): string {
  * @param text - an index; `<!--` at a line start makes line endings LF in the result.
  * @returns the text without complete comments at the top level. Comments in code,
  * quotes, lists, paragraphs and other HTML stay, as do unterminated ones, and all in
- * a text whose lists or quotes nest about twenty deep or have items of 1,000 lines.
+ * a text that is longer than 100,000 characters, whose lists or quotes nest about
+ * twenty deep, or that has an item of 1,000 or a quote of 200 lines.
  */
 export function stripTopLevelHtmlComments(text: string): string {
   if (!text.includes('<!--') || !COMMENT_LINE.test(text.replace('\ufeff', ''))) return text
@@ -70,14 +77,16 @@ export function stripTopLevelHtmlComments(text: string): string {
 
 /** @returns whether the Markdown parser can take a text in short time and on a small stack. */
 function isSafeToParse(text: string): boolean {
-  if (DEEP_LINE.test(text)) return false
+  if (text.length > TEXT_LENGTH_LIMIT || DEEP_LINE.test(text)) return false
+  let quoteLines = 0
   let itemLines = 0
   let listIndent = -1
   let isAfterBlank = false
   for (let position = 0; position < text.length; ) {
     const lineFeed = text.indexOf('\n', position)
     const end = lineFeed === -1 ? text.length : lineFeed
-    const line = text.slice(position, end).replace(QUOTE_MARKERS, '')
+    const whole = text.slice(position, end)
+    const line = whole.replace(QUOTE_MARKERS, '')
     const indent = LIST_MARKER.exec(line)?.[1]?.length
     const isBlank = line.trim() === ''
     if (indent !== undefined && (listIndent === -1 || indent <= listIndent)) {
@@ -85,6 +94,9 @@ function isSafeToParse(text: string): boolean {
       itemLines = 0
     } else if (isAfterBlank && !isBlank && !/^[ \t]/.test(line)) listIndent = -1
     itemLines += 1
+    quoteLines =
+      whole.trim() === '' ? 0 : quoteLines + Number(quoteLines > 0 || QUOTE_START.test(whole))
+    if (quoteLines > QUOTE_LINE_LIMIT) return false
     if (listIndent !== -1 && itemLines > ITEM_LINE_LIMIT) return false
     isAfterBlank = isBlank
     position = end + 1

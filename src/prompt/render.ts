@@ -112,5 +112,6 @@ function codeSpan(path: string): string {
 }
 
 function longestBacktickRun(text: string): number {
-  return Math.max(0, ...(text.match(/`+/g) ?? []).map((run) => run.length))
+  // Not by Math.max of all: an index may have more runs than a call may have arguments.
+  return (text.match(/`+/g) ?? []).reduce((longest, run) => Math.max(longest, run.length), 0)
 }

@@ -8,6 +8,7 @@
  * normalises first would: with a link before a `..` the two differ, and only a
  * path that is contained both ways is contained.
  */
+import { isUtf8 } from 'node:buffer'
 import { lstatSync, readlinkSync, type Stats } from 'node:fs'
 import { basename, dirname, isAbsolute, join, parse, relative, resolve, sep } from 'node:path'
 
@@ -16,6 +17,9 @@ const MAX_LINKS = 40
 
 /** Parts followed before a path counts as unresolvable: what fits into 4,096 bytes. */
 const MAX_PARTS = 2048
+
+/** Longest name of one file, in bytes, on the file systems in use. */
+const MAX_NAME_BYTES = 255
 
 /** Names that a memory may not have in its path; a tool or an editor gives them a meaning. */
 const SENSITIVE_SEGMENTS: ReadonlySet<string> = new Set(
@@ -91,7 +95,9 @@ export function lookAt(path: string): Stats | 'missing' | 'unknown' {
     return lstatSync(path, { throwIfNoEntry: false }) ?? 'missing'
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined
-    return code === 'ENAMETOOLONG' ? 'missing' : 'unknown'
+    // A path can be too long although a shorter way leads there; a name cannot.
+    const isNameTooLong = Buffer.byteLength(basename(path)) > MAX_NAME_BYTES
+    return code === 'ENAMETOOLONG' && isNameTooLong ? 'missing' : 'unknown'
   }
 }
 
@@ -126,15 +132,17 @@ export function resolveContainedMemoryFilePath(input: MemoryPathInput): string |
 
 /**
  * Whether a write or an edit of this path is one of a memory: contained, ending
- * in exactly `.md`, no sensitive name on the way, and not something else than a
- * regular file.
+ * in exactly `.md`, no sensitive name and none that looks like an option on the
+ * way, and not something else than a regular file with one name.
  * @throws TypeError when one of the directories is not absolute.
  */
 export function isSafeMemoryMarkdown(input: MemoryPathInput): boolean {
   const place = locate(input)
   if (place === undefined || !isMarkdownName(place.segments.at(-1))) return false
   const found = lookAt(place.path)
-  if (typeof found === 'string' ? found === 'unknown' : !found.isFile()) return false
+  const isPlain = typeof found === 'string' || (found.isFile() && found.nlink === 1)
+  if (found === 'unknown' || !isPlain) return false
+  if (place.segments.some((segment) => segment.startsWith('-'))) return false
   return !place.segments
     .map(comparable)
     .some((s) => SENSITIVE_SEGMENTS.has(s) || s === TRASH_SEGMENT)
@@ -231,7 +239,9 @@ function partsOf(path: string): string[] {
 
 function targetOf(link: string): string | undefined {
   try {
-    return readlinkSync(link)
+    const target = readlinkSync(link, 'buffer')
+    // As text another file would be meant.
+    return isUtf8(target) ? target.toString('utf8') : undefined
   } catch {
     // Removed between lstat and readlink: cannot be followed.
     return undefined

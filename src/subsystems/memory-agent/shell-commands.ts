@@ -51,6 +51,8 @@ const NUMBER = /^\d{1,9}$/u
 /** Lines or bytes with the multipliers of GNU; a sign counts from the other end. */
 const AMOUNT = /^[+-]?\d{1,15}(?:b|kB|[KMGTPE](?:i?B)?)?$/u
 const TEXT = /^.*$/su
+/** What `stat` prints: widths of at most three digits, since they are filled with blanks, and 100 of them. */
+const FORMAT = /^(?!.*%[^%A-Za-z]*\d{4})[^%]*(?:%[^%]*){0,100}$/su
 const COLOR = /^(?:always|never|auto)$/u
 
 /** By command name; `find` has a grammar instead, in `shell-find.ts`. */
@@ -85,9 +87,9 @@ export const COMMANDS: Readonly<Record<string, CommandSpec>> = {
   },
   stat: {
     flags: 'Lft',
-    valued: { c: TEXT },
+    valued: { c: FORMAT },
     longFlags: ['dereference', 'file-system', 'terse'],
-    longValued: { format: TEXT, printf: TEXT },
+    longValued: { format: FORMAT, printf: FORMAT },
   },
   wc: {
     flags: 'clLmw',

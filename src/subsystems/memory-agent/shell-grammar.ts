@@ -16,8 +16,11 @@ import { parseFind } from './shell-find.ts'
 import { problemOfPattern, problemOfPlace, type PlaceUse } from './shell-paths.ts'
 import { tokenizeCommand, type ShellWord } from './shell-tokenizer.ts'
 
-/** Largest product of all `{n,m}` in a command: nested ones took gigabytes in GNU grep. */
-const MAX_REPETITION = 10_000
+/**
+ * Largest size of the patterns of a command with their repetitions written out, in characters: the
+ * GNU library writes them out, and nested ones took gigabytes.
+ */
+const MAX_PATTERN_SIZE = 10_000
 
 /** Words with unquoted patterns in one command; each is expanded here while the caller waits. */
 const MAX_PATTERNS = 8
@@ -82,7 +85,9 @@ function problemOfStage(stage: ShellStage, cwd: string, first: boolean): string 
   const { name, args } = stage
   if (!READ_ONLY_BASH_COMMANDS.includes(name)) return `${name} is not one of the commands`
   for (const word of args) {
-    const problem = word.pattern === undefined ? problemOfPlace(cwd, word.value) : undefined
+    // What grep searches may begin like a network path: //TODO.
+    const use = { isText: name === 'grep' }
+    const problem = word.pattern === undefined ? problemOfPlace(cwd, word.value, use) : undefined
     if (problem !== undefined) return problem
   }
   if (name === 'find') return problemOfFind(args, cwd)
@@ -113,7 +118,7 @@ function problemOfFiles(
 ): string | undefined {
   const { files, patternOperand, values, afterEnd } = parsed
   for (const value of values) {
-    const problem = problemOfPlace(cwd, value)
+    const problem = problemOfPlace(cwd, value, { isText: use.name === 'grep' })
     if (problem !== undefined) return problem
   }
   if (files.length === 0 && use.recursive === true) return problemOfPlace(cwd, '.', use)
@@ -148,12 +153,45 @@ function problemOfFind(args: readonly ShellWord[], cwd: string): string | undefi
 
 /** Patterns that can take more time or memory than a search is worth. */
 function isCostly(args: readonly ShellWord[]): boolean {
-  let product = 1
+  let size = 0
   for (const { value } of args) {
     if (/\\[1-9]/u.test(value)) return true
-    for (const [, low, high] of value.matchAll(/\{(\d*),?(\d*)\\?\}/gu)) {
-      product *= Math.max(1, Number(low ?? 0), Number(high ?? 0))
+    size += writtenOutSize(value)
+  }
+  return size > MAX_PATTERN_SIZE
+}
+
+/** A bracket expression, a repetition, or one character; each may be behind a backslash. */
+const PATTERN_PART = /\[\^?\]?[^\]]{0,1000}\]|\\?\{(\d*)(,?)(\d*)\\?\}|\\?([^])/gu
+
+/**
+ * The size of a pattern with its repetitions written out. Parentheses and repetitions count with and
+ * without a backslash, since which of the two is one depends on options.
+ */
+function writtenOutSize(pattern: string): number {
+  const outer: number[] = []
+  let size = 0
+  let last = 0
+  const repeat = (times: number): void => {
+    size += last * (times - 1)
+    last *= times
+  }
+  for (const [, low, comma, high, character] of pattern.matchAll(PATTERN_PART)) {
+    if (low !== undefined) {
+      const atLeast = Number(low) + (comma !== '' && high === '' ? 1 : 0)
+      repeat(Math.max(1, atLeast, Number(high)))
+    } else if (character === '+') repeat(2)
+    else if (character === '(') {
+      outer.push(size)
+      size = 0
+      last = 0
+    } else if (character === ')' && outer.length > 0) {
+      last = size
+      size += outer.pop() ?? 0
+    } else if (character !== '*' && character !== '?') {
+      last = 1
+      size += 1
     }
   }
-  return product > MAX_REPETITION
+  return outer.reduce((sum, part) => sum + part, size)
 }

@@ -6,7 +6,8 @@
  * can expand to. Reads directory entries and links, opens nothing. The
  * prediction may be wider than the shell's own, never narrower.
  */
-import { readdirSync, type Dirent } from 'node:fs'
+import { isUtf8 } from 'node:buffer'
+import { readdirSync } from 'node:fs'
 import { isAbsolute, join, posix, resolve } from 'node:path'
 import { lookAt, walkPath } from './paths.ts'
 import { BRACKET, WILDCARD } from './shell-tokenizer.ts'
@@ -27,6 +28,8 @@ export interface PlaceUse {
   recursive?: boolean | undefined
   /** The command opens it. */
   opens?: boolean | undefined
+  /** It may be text that is searched, so it may begin like a network path. */
+  isText?: boolean | undefined
 }
 
 /**
@@ -37,7 +40,8 @@ export interface PlaceUse {
  */
 export function problemOfPlace(cwd: string, word: string, use: PlaceUse = {}): string | undefined {
   if (word.startsWith('~')) return `${word} starts with ~; write the whole path`
-  if (/^(?:\/\/|\\\\)[^/\\\s]/u.test(word)) return `${word} looks like a network path`
+  if (use.isText !== true && /^(?:\/\/|\\\\)[^/\\\s]/u.test(word))
+    return `${word} looks like a network path`
   const written = posix.normalize(word.replaceAll('\\', '/'))
   const asWritten = isAbsolute(word) ? word : `${cwd}/${word}`
   const walk = walkPath(asWritten)
@@ -82,11 +86,22 @@ export function problemOfPattern(
       return 'a file here starts with -; begin the pattern with ./'
     }
   }
+  const [first = ''] = parts
+  // A name of - alone is standard input, also after --.
+  const mayBeDash = parts.length === 1 && !pattern.startsWith('./') && mayMatch(first, '-')
+  if (mayBeDash && lookAt(join(cwd, '-')) !== 'missing') {
+    return 'a file here is called -; begin the pattern with ./'
+  }
   const budget = { left: GLOB_BUDGET }
   return problemOfExpansion({ directory: cwd, parts, use, budget })
 }
 
-type Entry = Pick<Dirent, 'name' | 'isFile'>
+interface Entry {
+  name: string
+  isFile: () => boolean
+  /** Whether the name is not UTF-8: then `name` is only similar to it. */
+  isUnclear: boolean
+}
 
 /** One level of a pattern. */
 interface Level {
@@ -100,13 +115,16 @@ function problemOfExpansion({ directory, parts, use, budget }: Level): string | 
   const [part, ...deeper] = parts
   if (part === undefined) return undefined
   const literal = !isPattern(part)
-  const entries = literal ? [{ name: part, isFile: () => false }] : entriesOf(directory)
+  const entries = literal
+    ? [{ name: part, isFile: () => false, isUnclear: false }]
+    : entriesOf(directory)
   if (entries === undefined) return 'a folder in the pattern cannot be read'
   for (const entry of entries) {
     const walked = !entry.isFile() && (literal || mayMatch(part, entry.name))
     budget.left -= walked ? WALK_COST : 1
     if (budget.left < 0) return 'the pattern matches too much'
     if (!walked) continue
+    if (entry.isUnclear) return 'a name in the pattern is not UTF-8; name the files instead'
     const last = deeper.length === 0
     const problem =
       problemOfPlace(directory, `./${entry.name}`, last ? use : {}) ??
@@ -139,7 +157,12 @@ function mayMatch(part: string, name: string): boolean {
 /** @returns nothing in a directory that is not there, `undefined` when it cannot be told. */
 function entriesOf(directory: string): readonly Entry[] | undefined {
   try {
-    return readdirSync(directory, { withFileTypes: true })
+    const found = readdirSync(directory, { encoding: 'buffer', withFileTypes: true })
+    return found.map((item) => ({
+      name: item.name.toString('utf8'),
+      isFile: () => item.isFile(),
+      isUnclear: !isUtf8(item.name),
+    }))
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined
     return code === 'ENOENT' || code === 'ENOTDIR' ? [] : undefined

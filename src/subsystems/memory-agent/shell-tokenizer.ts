@@ -65,7 +65,10 @@ export function tokenizeCommand(command: string): Tokens {
   while (!reader.atEnd()) {
     if (reader.take(BLANK) !== undefined) continue
     if (reader.take(REDIRECTION) !== undefined) tokens.push({ kind: 'redirection' })
-    else if (reader.take(PIPE) !== undefined) tokens.push({ kind: 'pipe' })
+    else if (reader.followsBeyondAscii() && reader.take(PIPE) !== undefined) {
+      // A shell in GBK or Big5 reads the last byte before it and the | as one character.
+      return { problem: 'put a blank before |' }
+    } else if (reader.take(PIPE) !== undefined) tokens.push({ kind: 'pipe' })
     else {
       const word = readWord(reader)
       if (word === undefined) return { problem: problemAt(reader.rest()) }
@@ -91,6 +94,11 @@ class Reader {
   /** Whether a blank or a pipe ends the word here. */
   atBreak(): boolean {
     return ' \t|'.includes(this.#text.charAt(this.#at))
+  }
+
+  /** Whether the character before this place is none of ASCII. */
+  followsBeyondAscii(): boolean {
+    return this.#at > 0 && this.#text.charCodeAt(this.#at - 1) > 0x7f
   }
 
   rest(): string {

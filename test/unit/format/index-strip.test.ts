@@ -102,11 +102,30 @@ describe('top-level HTML comments', () => {
     for (const item of ['- a\n', '  1. a\n', '> * a\n']) {
       const text = `<!-- a -->\n${item}${'  x\n\n'.repeat(1_000)}`
       expect(stripTopLevelHtmlComments(text)).toBe(text)
+    }
+    for (const item of ['- a\n', '  1. a\n']) {
       const list = `${item}  x\n`.repeat(1_200)
       expect(stripTopLevelHtmlComments(`<!-- a -->\n${list}`)).toBe(list)
     }
     const prose = `- a\n\n${'words\n'.repeat(3_000)}`
     expect(stripTopLevelHtmlComments(`<!-- a -->\n${prose}`)).toBe(prose)
+  })
+
+  it('stay when a quote goes on for hundreds of lines, also by lines without a mark', () => {
+    for (const line of ['> a\nb\n', '> a\n>> b\n', '> - a\nb\n', '- > a\n  b\n']) {
+      const text = `<!-- a -->\n${line.repeat(101)}`
+      expect(stripTopLevelHtmlComments(text)).toBe(text)
+      const quotes = `${line.repeat(90)}\n`.repeat(3)
+      expect(stripTopLevelHtmlComments(`<!-- a -->\n${quotes}`)).toBe(quotes)
+    }
+  })
+
+  it('stay in a text of more than 100,000 characters', () => {
+    const entry = '- [a](a.md) — b\n'
+    const short = entry.repeat(6_000)
+    expect(stripTopLevelHtmlComments(`<!-- a -->\n${short}`)).toBe(short)
+    const long = `<!-- a -->\n${entry.repeat(7_000)}`
+    expect(stripTopLevelHtmlComments(long)).toBe(long)
   })
 
   it('keep every other byte, also CR and a byte order mark without a comment', () => {

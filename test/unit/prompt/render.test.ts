@@ -129,6 +129,12 @@ describe('the index context', () => {
     expect(line).toContain(': it is a symbolic link; remove it.')
   })
 
+  it('takes an index with more runs of backticks than a call may have arguments', () => {
+    const limits = { lineLimit: 10, characterLimit: 1e7 }
+    const text = renderMemoryContext(root, `\`\`\`\` ${'` '.repeat(300_000)}`, limits)
+    expect(text).toContain('\n`````\n')
+  })
+
   it('is one line when the index cannot be read', () => {
     const line = renderUnreadableIndex(root, 'it is not UTF-8 text.\nMove it away.')
     expect(line).toContain(`\`${root}/MEMORY.md\` cannot be read`)

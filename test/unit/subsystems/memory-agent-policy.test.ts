@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { link as addName, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import {
@@ -26,6 +26,33 @@ function mayWrite(world: Pick<AgentWorld, 'memory' | 'project'>, file_path: unkn
   expect(decideCall(world, 'edit', { file_path }).allowed).toBe(write)
   return write
 }
+
+describe('a file that the memory agent writes', () => {
+  it('has one name', async () => {
+    const world = await agentWorld()
+    await addName(join(world.project, 'f'), join(world.memory, 'second.md'))
+    expect(mayWrite(world, join(world.memory, 'second.md'))).toBe(false)
+    expect(mayWrite(world, join(world.memory, 'a.md'))).toBe(true)
+  })
+
+  it('has no name that looks like an option', async () => {
+    const world = await agentWorld()
+    expect(mayWrite(world, join(world.memory, '--files0-from=list.md'))).toBe(false)
+    expect(mayWrite(world, join(world.memory, '-sub', 'a.md'))).toBe(false)
+    expect(mayWrite(world, join(world.memory, 'a-b.md'))).toBe(true)
+  })
+
+  it('is not reached through a link that cannot be read as text', async () => {
+    const world = await agentWorld()
+    const odd = (name: string): Buffer => Buffer.concat([Buffer.from(name), Buffer.from([0xff])])
+    await symlink(world.project, odd(`${world.memory}/`))
+    await symlink(odd(`${world.memory}/`), join(world.project, 'up'))
+    const path = join(world.project, 'up', 'evil.md')
+    await writeFile(path, '')
+    expect(mayWrite(world, path)).toBe(false)
+    expect(decideCall(world, 'bash', { command: `rm ${path}` }).allowed).toBe(false)
+  })
+})
 
 describe('which tools the memory agent has', () => {
   it('lets it read anything', async () => {

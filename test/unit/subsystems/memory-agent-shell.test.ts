@@ -89,6 +89,94 @@ describe('the shell of the memory agent', () => {
     expect(allowsCommand(world, 'ls -l waits')).toBe(true)
   })
 
+  it('refuses a pipe that a shell in another character set would not see', async () => {
+    const world = await agentWorld()
+    expect(allowsCommand(world, "find . x中|grep -exec touch PWN '{}' ';'")).toBe(false)
+    expect(allowsCommand(world, 'cat 中文|head')).toBe(false)
+    for (const command of ['cat 中文 | head', "cat '中文'|head"]) {
+      expect(allowsCommand(world, command), command).toBe(true)
+    }
+  })
+
+  it('refuses patterns that are large once their repetitions are written out', async () => {
+    const world = await agentWorld()
+    const nested = (times: number, operator: string): string =>
+      `grep -E '${'('.repeat(times)}a${`)${operator}`.repeat(times)}' f`
+    const refused = [
+      nested(22, '+'),
+      nested(22, '{1,}'),
+      nested(5, '{9}'),
+      "grep -E '((.{100}){100}){2}' f",
+      "grep '\\(\\(a\\{100\\}\\)\\{100\\}\\)\\+' f",
+      "grep -e '(a{200}){51}' f",
+    ]
+    expect(refused.filter((command) => allowsCommand(world, command))).toEqual([])
+    const safe = [
+      nested(300, '*'),
+      nested(10, '+'),
+      `grep -E '${'a+b*'.repeat(200)}' f`,
+      "grep -E '[(+{][]+)]{3}x{2,}(foo|bar)+' f",
+      "grep -F ')+)+' f",
+      "grep '{1,2' f",
+    ]
+    expect(safe.filter((command) => !allowsCommand(world, command))).toEqual([])
+  })
+
+  it('refuses a stat format that fills the screen and more', async () => {
+    const world = await agentWorld()
+    const many = `stat -c '${'%n'.repeat(101)}' f`
+    for (const command of [
+      "stat -c '%999999999n' f",
+      "stat --format '%-#9999n' f",
+      "stat --printf='%.99999n' f",
+      many,
+    ]) {
+      expect(allowsCommand(world, command), command).toBe(false)
+    }
+    for (const command of ["stat -c '%-20n %10s %Y 2026-11-30' f", "stat --printf='%n 100%%' f"]) {
+      expect(allowsCommand(world, command), command).toBe(true)
+    }
+  })
+
+  it('refuses what it cannot read as text: names and links that are not UTF-8', async () => {
+    const world = await agentWorld()
+    const odd = (name: string): Buffer => Buffer.concat([Buffer.from(name), Buffer.from([0xff])])
+    await symlink('/proc/self/environ', odd(`${world.project}/env`))
+    await symlink('/proc', odd(`${world.project}/d`))
+    await symlink(odd('d'), join(world.project, 'lnk'))
+    const refused = ['cat env*', 'cat ./e*', 'cat lnk/self/environ', 'wc -c lnk/../dev/zero']
+    expect(refused.filter((command) => allowsCommand(world, command))).toEqual([])
+    expect(allowsCommand(world, 'cat f*')).toBe(true)
+  })
+
+  it('refuses a path that is too long to be looked at', async () => {
+    const world = await agentWorld()
+    // A link could lead there by a shorter way.
+    expect(allowsCommand(world, `cat ${`${'p'.repeat(250)}/`.repeat(17)}x`)).toBe(false)
+    expect(allowsCommand(world, `grep ${'x'.repeat(5_000)} f`)).toBe(true)
+  })
+
+  it('refuses a pattern that can become standard input', async () => {
+    const world = await agentWorld()
+    await writeFile(join(world.project, '-'), '')
+    for (const command of ['cat -- *', 'wc -c -- ?', 'head -- [-a]']) {
+      expect(allowsCommand(world, command), command).toBe(false)
+    }
+    for (const command of ['cat -- ./*', 'cat a*', 'grep a -- *.md']) {
+      expect(allowsCommand(world, command), command).toBe(true)
+    }
+  })
+
+  it('searches for what looks like a network path', async () => {
+    const world = await agentWorld()
+    for (const command of ["grep -rn '//TODO' src", "grep -e '//x' f", "grep --regexp='//x' f"]) {
+      expect(allowsCommand(world, command), command).toBe(true)
+    }
+    for (const command of ['cat //server/share', 'grep x //server/share']) {
+      expect(allowsCommand(world, command), command).toBe(false)
+    }
+  })
+
   it('refuses a pattern that matches more places than it looks at', async () => {
     const world = await agentWorld()
     for (let name = 0; name < 30; name += 1) {
