@@ -33,10 +33,15 @@ const DEFAULT_SERVICE = 'https://api.deepseek.com'
 const SESSION_TIMEOUT_MS = 5 * 60_000
 const WIDTH = 150
 
+// A reader that has seen enough (`| head`) is no error.
+process.stdout.on('error', () => process.exit(0))
+
 const flags = process.argv.slice(2)
-if (flags.some((flag) => flag !== '--scripted' && flag !== '--keep')) {
-  say(USAGE)
-  process.exit(flags.includes('--help') ? 0 : 2)
+const unknown = flags.find((flag) => flag !== '--scripted' && flag !== '--keep')
+if (unknown !== undefined) {
+  const isHelp = flags.includes('--help')
+  process.stdout.write(isHelp ? `${USAGE}\n` : `There is no option ${unknown}.\n${USAGE}\n`)
+  process.exit(isHelp ? 0 : 2)
 }
 /** @type {string[]} */
 const broken = []

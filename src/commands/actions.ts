@@ -25,6 +25,7 @@ import type {
   ListOutcome,
   MemoryItem,
   MissingOutcome,
+  NamedMemory,
   SearchOutcome,
   ShowOutcome,
   UndoOutcome,
@@ -34,6 +35,9 @@ import { searchFor } from './search.ts'
 
 /** Most matches of a search that are given. */
 const SEARCH_MAX_MATCHES = 50
+
+/** Most names that are listed of what can be had back. */
+const KEPT_MAX_NAMES = 10
 
 /** Which memory a verb is about. */
 export interface MemoryScope {
@@ -135,7 +139,12 @@ export async function forgetMemory(
   name: string,
   options: ForgetOptions,
 ): Promise<ForgetOutcome | MissingOutcome> {
-  const found = find(await readCatalog(store.paths), 'forget', name)
+  let found: NamedMemory | MissingOutcome = find(await readCatalog(store.paths), 'forget', name)
+  if ('kind' in found && found.kind === 'missing' && options.purge) {
+    // One that is forgotten already: its copies are to go too.
+    const kept = findByName(await keptMemories(store), name)
+    if (kept.kind === 'found') found = kept.item
+  }
   if ('kind' in found) return found
   const { fileName, title, undoUntilMs } = await store.forget({
     fileName: found.fileName,
@@ -143,6 +152,15 @@ export async function forgetMemory(
   })
   const undoUntil = undoUntilMs === undefined ? null : new Date(undoUntilMs).toISOString()
   return { kind: 'forget', fileName, title: title || found.title, undoUntil }
+}
+
+/** The memories that can be had back, forgotten last first; of several copies of one file the last. */
+async function keptMemories(store: ProjectMemoryStore): Promise<NamedMemory[]> {
+  const kept = new Map<string, NamedMemory>()
+  for (const { record } of await store.listTrash()) {
+    if (!kept.has(record.fileName)) kept.set(record.fileName, record)
+  }
+  return [...kept.values()].map(({ fileName, title }) => ({ fileName, title }))
 }
 
 /**
@@ -155,18 +173,17 @@ export async function undoForget(
   name: string | undefined,
   signal: AbortSignal | undefined,
 ): Promise<UndoOutcome | MissingOutcome> {
-  // Newest first: of several copies of one file the last one is meant.
-  const kept = new Map<string, { fileName: string; title: string }>()
-  for (const { record } of await store.listTrash()) {
-    if (!kept.has(record.fileName)) kept.set(record.fileName, record)
-  }
+  const kept = await keptMemories(store)
   let fileName: string | undefined
   if (name !== undefined) {
-    const found = findByName([...kept.values()], name)
+    const found = findByName(kept, name)
+    if (found.kind === 'missing') {
+      return { kind: 'missing', verb: 'undo', name, candidates: kept.slice(0, KEPT_MAX_NAMES) }
+    }
     if (found.kind !== 'found') return { ...found, verb: 'undo', name }
     fileName = found.item.fileName
   }
-  if (kept.size === 0) return { kind: 'missing', verb: 'undo', name: null, candidates: [] }
+  if (kept.length === 0) return { kind: 'missing', verb: 'undo', name: null, candidates: [] }
   return { kind: 'undo', ...(await store.undo(fileName, signal)) }
 }
 

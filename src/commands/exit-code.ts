@@ -10,8 +10,8 @@ import type { Outcome } from './outcome.ts'
 /** Failures that are about what was asked for, not about the surroundings. */
 const REFUSALS = new Set(['INVALID_ARGUMENT', 'NOT_FOUND'])
 
-/** @returns 0, 1 or 3; wrong usage never becomes an outcome. */
-export function exitCodeOf(outcome: Outcome): 0 | 1 | 3 {
+/** @returns the exit code; of wrong usage only a project that is nowhere becomes an outcome. */
+export function exitCodeOf(outcome: Outcome): 0 | 1 | 2 | 3 {
   switch (outcome.kind) {
     case 'missing':
     case 'ambiguous':
@@ -23,10 +23,11 @@ export function exitCodeOf(outcome: Outcome): 0 | 1 | 3 {
     case 'doctor':
       return outcome.remaining.length === 0 ? 0 : 1
     case 'import':
-      return outcome.source === null || outcome.needsFolder ? 1 : 0
+      return outcome.needsFolder || outcome.items.length === 0 ? 1 : 0
     case 'export':
       return outcome.skipped.length === 0 ? 0 : 1
     case 'failure':
+      if (outcome.code === 'NO_PROJECT') return 2
       return REFUSALS.has(outcome.code) ? 1 : 3
     default:
       return 0

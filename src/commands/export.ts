@@ -53,7 +53,7 @@ function markdownMemory(entry: CatalogEntry): string {
 }
 
 function markdownExport({ entries, exportedAt, project }: ExportContent): string {
-  const head = `# Project memory of ${project}\n\n${entries.length} memories, ${exportedAt.toISOString()}\n`
+  const head = `# Project memory of ${project}\n\n${entries.length} ${entries.length === 1 ? 'memory' : 'memories'}, ${exportedAt.toISOString()}\n`
   return [head, ...entries.map(markdownMemory)].join('\n---\n\n')
 }
 

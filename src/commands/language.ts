@@ -7,16 +7,13 @@
 /** Languages that there are texts in. */
 export type Language = 'en' | 'zh'
 
-/** Locale names that name no language. */
-const NO_LANGUAGE = /^(?:|C|POSIX|C\..*)$/u
-
 /**
- * @param locales - locale names, for instance `zh`, `zh_CN.UTF-8` or `en-US`; the first that names a
- *   language decides.
+ * @param locales - locale names, for instance `zh`, `zh_CN.UTF-8`, `en-US` or `C`; the first that is
+ *   there and not empty decides.
  * @returns `zh` for any Chinese, else `en`.
  */
 export function languageOf(locales: readonly (string | undefined)[]): Language {
-  const locale = locales.find((name) => name !== undefined && !NO_LANGUAGE.test(name))
+  const locale = locales.find((name) => name !== undefined && name !== '')
   return locale !== undefined && /^zh\b|^zh_/iu.test(locale) ? 'zh' : 'en'
 }
 

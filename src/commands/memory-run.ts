@@ -69,6 +69,9 @@ async function run(
   const { texts } = options
   const { agent, config, memory, signal } = call
   const error = (text: string): CommandResult => ({ kind: 'error', text })
+  if (rest !== '' && ['list', 'why', 'where'].includes(verb)) {
+    return error(texts.takesNothing(`${COMMAND} ${verb}`, rest))
+  }
   switch (verb) {
     case '':
     case 'help':

@@ -90,7 +90,7 @@ export interface MissingOutcome {
   kind: 'missing' | 'ambiguous'
   verb: 'show' | 'forget' | 'undo'
   name: string | null
-  /** The closest names, or all that were meant. */
+  /** The closest names, or all that were meant; for `undo` what was forgotten last. */
   candidates: NamedMemory[]
 }
 

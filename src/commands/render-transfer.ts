@@ -31,14 +31,17 @@ export function renderImport(outcome: ImportOutcome, { texts }: RenderOptions): 
   if (otherProjects.length > 0) {
     lines.push('', texts.sharedWith, ...otherProjects.map((path) => `  ${visibleLine(path)}`))
   }
-  if (!applied && isThisProject) lines.push('', count > 0 ? texts.applyHint : texts.nothingNew)
+  if (items.length === 0) lines.push('', texts.emptySource)
+  else if (!applied && isThisProject) {
+    lines.push('', count > 0 ? texts.applyHint : texts.nothingNew)
+  }
   return lines.join('\n')
 }
 
 /** What was written where. */
 export function renderExport(outcome: ExportOutcome, { texts }: RenderOptions): string {
   const { file, memories, skipped } = outcome
-  const lines = [texts.exported(memories, visibleLine(file ?? '-'))]
+  const lines = file === null ? [] : [texts.exported(memories, visibleLine(file))]
   if (skipped.length > 0) {
     lines.push(texts.skipped)
     for (const { fileName, problem } of skipped) {

@@ -72,6 +72,13 @@ function itemLines(item: MemoryItem, options: RenderOptions, last: string | null
   return last === null || last === '' ? lines : [...lines, `    ${visibleLine(last)}`]
 }
 
+/** A session stays with its project; a shell may name another one. */
+function aboveHint(directory: string, { command, texts }: RenderOptions): string {
+  return command.startsWith('/')
+    ? texts.memoryAboveSession(directory)
+    : texts.memoryAbove(directory)
+}
+
 function renderList(outcome: ListOutcome, options: RenderOptions): string {
   const { texts } = options
   const { indexProblem, memories, memoryAbove } = outcome
@@ -79,12 +86,16 @@ function renderList(outcome: ListOutcome, options: RenderOptions): string {
   const lines: string[] = []
   if (memories.length === 0) {
     lines.push(texts.noneYet(project))
-    lines.push(memoryAbove === null ? texts.noneHint : texts.memoryAbove(visibleLine(memoryAbove)))
+    lines.push(memoryAbove === null ? texts.noneHint : aboveHint(visibleLine(memoryAbove), options))
   } else {
     const count = memories.filter(({ problem }) => problem !== 'missing').length
     lines.push(texts.listed(count, project))
   }
-  for (const item of memories) lines.push('', ...itemLines(item, options, item.description))
+  for (const item of memories) {
+    // Without an index that can be read nothing can be told of its lines.
+    const shown = indexProblem === null ? item : { ...item, indexed: true }
+    lines.push('', ...itemLines(shown, options, item.description))
+  }
   if (indexProblem !== null) lines.push('', texts.indexUnreadable(visibleLine(indexProblem)))
   return lines.join('\n')
 }
@@ -132,22 +143,23 @@ function renderForget(outcome: ForgetOutcome, { command, texts }: RenderOptions)
   return `${texts.forgotten(visibleLine(title), fileName)}\n${last}`
 }
 
-function renderUndo({ filePath, title }: UndoOutcome, { texts }: RenderOptions): string {
-  return texts.restored(visibleLine(title), visibleLine(filePath))
+function renderUndo({ fileName, filePath, title }: UndoOutcome, { texts }: RenderOptions): string {
+  return texts.restored(visibleLine(title || fileName), visibleLine(filePath))
 }
 
 function nameLines(memories: readonly NamedMemory[]): string[] {
   return memories.map(({ fileName, title }) => `  ${visibleLine(fileName)}  ${visibleLine(title)}`)
 }
 
-function renderMissing(outcome: MissingOutcome, { texts }: RenderOptions): string {
+function renderMissing(outcome: MissingOutcome, { command, texts }: RenderOptions): string {
   const { candidates, kind, verb } = outcome
   if (outcome.name === null) return texts.nothingToUndo
   const name = visibleLine(outcome.name)
   if (kind === 'ambiguous') return [texts.ambiguous(name), ...nameLines(candidates)].join('\n')
-  const first = verb === 'undo' ? texts.missingInTrash(name) : texts.missing(name)
+  const isUndo = verb === 'undo'
+  const first = isUndo ? texts.missingInTrash(name) : texts.missing(name, command)
   if (candidates.length === 0) return first
-  return [first, texts.closest, ...nameLines(candidates)].join('\n')
+  return [first, isUndo ? texts.kept : texts.closest, ...nameLines(candidates)].join('\n')
 }
 
 function renderWhere(outcome: WhereOutcome, { texts }: RenderOptions): string {

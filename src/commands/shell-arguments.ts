@@ -83,7 +83,7 @@ function oneOf<Value extends string>(
 ): Value {
   const found = allowed.find((candidate) => candidate === value)
   if (found !== undefined) return found
-  const got = value === undefined ? 'is missing' : 'has another value'
+  const got = value === undefined ? 'is missing' : `cannot be "${value}"`
   throw new UsageError(`--${option} ${got}; write --${option} ${allowed.join(' or ')}`)
 }
 

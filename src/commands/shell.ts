@@ -98,8 +98,7 @@ async function transfer(
     return importFrom({ program, projectPath, paths, home: io.home, folder, apply })
   }
   const { force: mayReplace, format } = task
-  const extension = format === 'json' ? 'json' : 'md'
-  const name = task.file ?? `project-memory-${paths.slug}.${extension}`
+  const { file: name = '-' } = task
   const file = name === '-' ? undefined : resolve(io.cwd, name)
   const { outcome, text } = await exportTo({ paths, format, file, mayReplace, now: io.now() })
   return file === undefined ? { text, outcome } : outcome
@@ -161,7 +160,10 @@ async function runRequest(request: ShellRequest, io: ShellIo, options: RenderOpt
     const result = (await missingProject(call)) ?? (await run(call))
     if ('kind' in result) return tell(result, call)
     io.write(io.isTerminal ? visibleText(result.text) : result.text)
-    return exitCodeOf(result.outcome)
+    const { outcome } = result
+    const hasGaps = outcome.kind === 'export' && outcome.skipped.length > 0
+    if (hasGaps) io.writeError(`${renderOutcome(outcome, options)}\n`)
+    return exitCodeOf(outcome)
   } catch (error) {
     return tell(failureOf(error), call)
   }

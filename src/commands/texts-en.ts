@@ -42,15 +42,17 @@ export const ENGLISH = {
                     copy the memories of this project from another program;
                     without --apply only a preview
   export [--output FILE] [--format markdown|json] [--force]
-                    write all memories into one file, - for the standard output
+                    all memories as one text, or as a file; --force replaces it
 
 Options: --project DIR (default: the current directory), --json, --help, --version
-Exit codes: 0 done, 1 something was found or nothing was found, 2 wrong usage,
+Exit codes: 0 done, 1 findings, nothing found or refused, 2 wrong usage,
             3 the disk or another process is in the way
 The memories lie in $DSH_HOME (default ~/.dsh). Run ${command} where for the exact place.`,
   seeHelp: (command: string) => `Run ${command} --help for the commands and options.`,
   unknownVerb: (verb: string, command: string) =>
     `"${verb}" is none of the commands.\n\n${ENGLISH.usage(command)}`,
+  takesNothing: (call: string, rest: string) =>
+    `${call} takes nothing behind it, so not "${rest}"; it is about the project of this session.`,
   needsName: (verb: string, command: string) =>
     `Which memory? Write ${command} ${verb} NAME with its title or file name.`,
   needsWords: (command: string) => `Which words? Write ${command} search WORDS.`,
@@ -62,6 +64,8 @@ The memories lie in $DSH_HOME (default ~/.dsh). Run ${command} where for the exa
   noneHint: 'Ask the model to remember something, and it is here.',
   memoryAbove: (directory: string) =>
     `${directory} has a memory; for that one add --project "${directory}".`,
+  memoryAboveSession: (directory: string) =>
+    `${directory} has a memory; it is given to sessions that are started there.`,
   indexUnreadable: (reason: string) => `The index cannot be read: ${reason}`,
   notIndexed: 'not in the index (doctor fix adds it)',
   fileMissing: 'its file is missing (doctor fix removes the line)',
@@ -78,8 +82,10 @@ The memories lie in $DSH_HOME (default ~/.dsh). Run ${command} where for the exa
     `${count} of ${memories(searched)} with "${words}"`,
   noneFound: (searched: number, words: string) => `None of ${memories(searched)} has "${words}".`,
 
-  missing: (name: string) => `There is no memory "${name}".`,
+  missing: (name: string, command: string) =>
+    `There is no memory "${name}"; ${command} list shows all.`,
   missingInTrash: (name: string) => `No forgotten memory "${name}" is kept.`,
+  kept: 'What is kept, forgotten last first:',
   nothingToUndo: 'There is nothing to undo: no forgotten memory is kept.',
   ambiguous: (name: string) => `Several memories are called "${name}". Name the file:`,
   closest: 'The closest names:',
@@ -159,8 +165,9 @@ The memories lie in $DSH_HOME (default ~/.dsh). Run ${command} where for the exa
   copied: 'copied',
   applyHint: 'Nothing was copied. Add --apply to copy.',
   nothingNew: 'There is nothing new to copy.',
+  emptySource: 'There are no memory files in it.',
   cannotTell: (source: string) =>
-    `It cannot be told whether this folder belongs to this project: several paths share its name, and no session log in it names this path. To copy all the same, add --folder "${source}" --apply.`,
+    `Nothing was copied: it cannot be told whether this folder belongs to this project: several paths share its name, and no session log in it names this path. To copy all the same, add --folder "${source}" --apply.`,
   sharedWith: 'Sessions of other paths share this folder; its memories may be theirs:',
 
   exported: (count: number, file: string) => `Wrote ${memories(count)} to ${file}`,

@@ -21,13 +21,14 @@ export const CHINESE: Texts = {
   shellUsage: (command) => `  import --from zcode|claude-code [--folder DIR] [--apply]
                     从其他程序复制本项目的记忆；不加 --apply 时只预览
   export [--output FILE] [--format markdown|json] [--force]
-                    把全部记忆写入一个文件，- 表示标准输出
+                    把全部记忆输出为一份文本，或写入文件；--force 覆盖已有文件
 
 选项：--project DIR（默认为当前目录）、--json、--help、--version
-退出码：0 完成，1 发现问题或没有找到，2 用法错误，3 磁盘或其他进程造成的障碍
+退出码：0 完成，1 发现问题、没有找到或被拒绝，2 用法错误，3 磁盘或其他进程造成的障碍
 记忆保存在 $DSH_HOME（默认 ~/.dsh）下，运行 ${command} where 查看确切位置。`,
   seeHelp: (command) => `运行 ${command} --help 查看命令和选项。`,
   unknownVerb: (verb, command) => `没有“${verb}”这个命令。\n\n${CHINESE.usage(command)}`,
+  takesNothing: (call, rest) => `${call} 后面不写内容，因此不接受“${rest}”；它针对本会话的项目。`,
   needsName: (verb, command) => `哪一条记忆？请写 ${command} ${verb} NAME，NAME 是标题或文件名。`,
   needsWords: (command) => `查找什么词？请写 ${command} search WORDS。`,
   noProject: '此会话没有工作目录，不属于任何项目，因此没有记忆。',
@@ -36,6 +37,7 @@ export const CHINESE: Texts = {
   noneYet: (project) => `${project} 还没有记忆。`,
   noneHint: '让模型记住一件事，它就会出现在这里。',
   memoryAbove: (directory) => `${directory} 有记忆；要查看它，请加 --project "${directory}"。`,
+  memoryAboveSession: (directory) => `${directory} 有记忆；在那里启动的会话会得到它。`,
   indexUnreadable: (reason) => `索引无法读取：${reason}`,
   notIndexed: '不在索引中（doctor fix 会补上）',
   fileMissing: '文件不存在（doctor fix 会删去这一行）',
@@ -51,8 +53,9 @@ export const CHINESE: Texts = {
   found: (count, searched, words) => `${searched} 条记忆中有 ${count} 条包含“${words}”`,
   noneFound: (searched, words) => `${searched} 条记忆中没有包含“${words}”的。`,
 
-  missing: (name) => `没有名为“${name}”的记忆。`,
+  missing: (name, command) => `没有名为“${name}”的记忆；用 ${command} list 查看全部。`,
   missingInTrash: (name) => `没有保留名为“${name}”的已忘记的记忆。`,
+  kept: '保留的副本，最近忘记的在前：',
   nothingToUndo: '没有可以恢复的记忆。',
   ambiguous: (name) => `有多条记忆名为“${name}”，请写文件名：`,
   closest: '最接近的名称：',
@@ -95,6 +98,8 @@ export const CHINESE: Texts = {
     'unfinished-forget': (name) => `${name} 的忘记没有完成：副本已在回收站，索引行已删去`,
     'dangling-line': (name) => `索引中有 ${name} 的行，但文件不存在`,
     'duplicate-line': (name) => `索引中 ${name} 的行不止一行`,
+    'unreadable-index': (name) =>
+      `索引 ${name} 无法读取；把它移走后，doctor fix 会根据记忆文件重建`,
     'stale-lock': (name) => `${name} 是某个进程在保存时中断留下的锁`,
     'moved-aside': (name) => `${name} 的一个版本在删除时被中断，以隐藏的名字留在旁边`,
     'temporary-file': (name) => `${name} 是某个进程中断后留下的临时文件`,
@@ -146,8 +151,9 @@ export const CHINESE: Texts = {
   copied: '已复制',
   applyHint: '尚未复制任何内容。加 --apply 进行复制。',
   nothingNew: '没有新的内容可以复制。',
+  emptySource: '其中没有记忆文件。',
   cannotTell: (source) =>
-    `无法判断这个目录是否属于本项目：多个路径共用这个目录名，而其中没有会话日志提到本项目的路径。如果仍要复制，请加 --folder "${source}" --apply。`,
+    `没有复制：无法判断这个目录是否属于本项目：多个路径共用这个目录名，而其中没有会话日志提到本项目的路径。如果仍要复制，请加 --folder "${source}" --apply。`,
   sharedWith: '其他路径的会话也使用这个目录，其中的记忆可能属于它们：',
 
   exported: (count, file) => `已将 ${count} 条记忆写入 ${file}`,

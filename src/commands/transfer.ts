@@ -4,6 +4,7 @@
  * Role: joins the other program's folder, the project's memory and the file that
  * a person asked for. Shell only: a session's memory is not moved by a command.
  */
+import { MemoryError } from '../errors.ts'
 import { readCatalog } from '../store/catalog.ts'
 import type { ImportProgram } from '../store/import-source.ts'
 import { findImportSource } from '../store/import-source.ts'
@@ -38,7 +39,8 @@ function toImportedItem(item: ImportItem): ImportedItem {
 /**
  * Copy another program's memories of the project, or say what would be copied.
  * A folder of which it cannot be told whose it is is not copied from unless it was named.
- * @throws MemoryError when the disk or the lock refuses; nothing stays half copied.
+ * @throws MemoryError `INVALID_ARGUMENT` for a named folder that is none, or why the disk or the lock
+ *   refused; nothing stays half copied.
  */
 export async function importFrom(request: ImportRequest): Promise<ImportOutcome> {
   const { apply, folder, home, paths, program, projectPath } = request
@@ -53,6 +55,9 @@ export async function importFrom(request: ImportRequest): Promise<ImportOutcome>
     needsFolder: source !== undefined && !source.isThisProject,
     directory: paths.root,
     items: [],
+  }
+  if (source === undefined && folder !== undefined) {
+    throw new MemoryError('INVALID_ARGUMENT', `${folder} is no folder; check --folder`)
   }
   if (source === undefined) return outcome
   const applied = apply && source.isThisProject

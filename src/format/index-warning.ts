@@ -49,8 +49,8 @@ export function renderIndexWarning(
       ? 'Only a part of it is shown above.'
       : `${entries.shown} of its ${entries.total} entries are shown above (${choiceText(entries)}).`,
     `The rest is in \`${MEMORY_INDEX_FILE_NAME}\`; read that file for it.`,
-    'To make it fit, give each memory one line of less than about 200 characters',
-    'and put the details into the memory files.',
+    'To make it fit, forget or merge memories that are out of date, give each one line of less',
+    'than about 200 characters, and put the details into the memory files.',
   ].join(' ')
 }
 

@@ -7,23 +7,25 @@
  */
 import type { Stats } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { MemoryError, errnoOf } from '../errors.ts'
+import { errnoOf } from '../errors.ts'
 import { scanIndexEntries, utf8BytesCodec } from '../format/index-file.ts'
-import type { Aside, AsideNeed } from './aside.ts'
+import type { Aside } from './aside.ts'
 import { asideAt, needOf } from './aside.ts'
 import type { StoreContext } from './context.ts'
+import { mapBounded } from './context.ts'
 import { checkDirectories } from './directories.ts'
+import type { AsideSight } from './doctor-files.ts'
+import { asideFindings, fileFinding, reasonOf } from './doctor-files.ts'
 import type { IndexVersion } from './index-bytes.ts'
 import { readIndexVersion } from './index-bytes.ts'
 import { isSafeMemoryFileName } from './paths.ts'
-import { MEMORY_READ_MAX_BYTES, readStableBytes } from './stable-read.ts'
 import { isTemporaryName } from './temporary-name.ts'
-import { hasCopyInTrash, trashDirectory } from './trash.ts'
+import { trashDirectory } from './trash.ts'
 
 /**
  * Closed set of findings.
  *
- * - `unreadable-index`, `unreadable-file`: cannot be read, with the reason; no repair.
+ * - `unreadable-index`, `unreadable-file`: cannot be read as text, with the reason; no repair.
  * - `unfinished-save`: a memory file without index line; repaired by adding the line.
  * - `unfinished-forget`: a memory file without line whose identical copy is in the trash; repaired by
  *   removing the file.
@@ -75,15 +77,7 @@ interface Survey {
   /** Files by name, with the reason for those that cannot be looked at. */
   files: Map<string, Stats | string>
   temporary: string[]
-  /** Files that stand aside and are needed. */
-  aside: { aside: Aside; need: AsideNeed }[]
-  /** Those of which that cannot be told, with the reason. */
-  unclearAside: { aside: Aside; reason: string }[]
-}
-
-function reasonOf(error: unknown): string {
-  if (error instanceof MemoryError) return error.message
-  return `cannot be looked at (${errnoOf(error) ?? 'unexpected error'})`
+  asides: AsideSight[]
 }
 
 async function survey(context: StoreContext): Promise<Survey> {
@@ -94,8 +88,7 @@ async function survey(context: StoreContext): Promise<Survey> {
     indexProblem: undefined,
     files: new Map(),
     temporary: [],
-    aside: [],
-    unclearAside: [],
+    asides: [],
   }
   try {
     found.index = await readIndexVersion(context)
@@ -120,122 +113,37 @@ async function survey(context: StoreContext): Promise<Survey> {
 }
 
 async function surveyAside(found: Survey, aside: Aside): Promise<void> {
+  let need: AsideSight['need']
   try {
-    const need = await needOf(found.context, aside)
-    if (need === 'nothing') found.temporary.push(aside.path)
-    else found.aside.push({ aside, need })
+    need = await needOf(found.context, aside)
   } catch (error) {
-    found.unclearAside.push({ aside, reason: reasonOf(error) })
+    need = { unclear: reasonOf(error) }
   }
+  found.asides.push({ aside, need })
+  if (need === 'nothing') found.temporary.push(aside.path)
 }
 
-/** A file without line: a save to finish, a forget to finish, or one of which that cannot be told. */
-async function unlistedFinding(context: StoreContext, fileName: string): Promise<Finding> {
-  const path = join(context.paths.root, fileName)
-  try {
-    const file = await readStableBytes(path, { fileSystem: context.fileSystem })
-    const isForget = file !== undefined && (await hasCopyInTrash(context, fileName, file.bytes))
-    if (!isForget) return unfinishedSave(path)
-  } catch (error) {
-    return {
-      code: 'unreadable-file',
-      path,
-      message: `${fileName} has no line in the index, and it cannot be told why: ${reasonOf(error)}`,
-      repair: undefined,
-    }
-  }
-  return {
-    code: 'unfinished-forget',
-    path,
-    message: `${fileName} was being forgotten: its copy is in the trash, its line is gone`,
-    repair: `remove ${fileName}; the copy in the trash stays`,
-  }
-}
-
-function unreadableFile(path: string, stats: Stats | string): Finding | undefined {
-  let reason: string | undefined
-  if (typeof stats === 'string') reason = stats
-  else if (stats.isSymbolicLink()) reason = 'is a symbolic link, which is not followed'
-  else if (!stats.isFile()) reason = 'is not a regular file'
-  else if (stats.size > MEMORY_READ_MAX_BYTES) {
-    reason = `has ${stats.size} bytes, more than the ${MEMORY_READ_MAX_BYTES} that are read`
-  }
-  if (reason === undefined) return undefined
-  return {
-    code: 'unreadable-file',
-    path,
-    message: `${basename(path)} ${reason}`,
-    repair: undefined,
-  }
-}
-
-/** @param path - of the memory file. */
-export function unfinishedSave(path: string): Finding {
-  const fileName = basename(path)
-  return {
-    code: 'unfinished-save',
-    path,
-    message: `${fileName} has no line in the index, so no session is told of it`,
-    repair: `add a line for ${fileName} to the index`,
-  }
-}
-
-async function fileFindings(found: Survey): Promise<Finding[]> {
-  const findings: Finding[] = []
-  const { index, context } = found
-  const listed = new Set(
-    index === undefined
-      ? []
-      : scanIndexEntries(index.text, utf8BytesCodec).map((entry) => entry.fileName),
+async function fileFindings({ context, files, index }: Survey): Promise<Finding[]> {
+  const entries = index === undefined ? undefined : scanIndexEntries(index.text, utf8BytesCodec)
+  const listed = new Set(entries?.map(({ fileName }) => fileName))
+  const findings = await mapBounded([...files], ([fileName, stats]) =>
+    fileFinding(context, fileName, stats, entries && listed.has(fileName)),
   )
-  for (const [fileName, stats] of found.files) {
-    const path = join(context.paths.root, fileName)
-    const unreadable = unreadableFile(path, stats)
-    if (unreadable !== undefined) {
-      findings.push(unreadable)
-      continue
-    }
-    if (index === undefined || listed.has(fileName)) continue
-    findings.push(await unlistedFinding(context, fileName))
-  }
-  return findings
-}
-
-function asideFindings({ aside, unclearAside }: Survey): Finding[] {
-  const needed = aside.map(
-    ({ aside: { fileName, path }, need }): Finding => ({
-      code: 'moved-aside',
-      path,
-      fileName,
-      message: `a version of ${fileName} stands aside as ${basename(path)}: its removal was interrupted`,
-      repair:
-        need === 'return'
-          ? `put ${fileName} back, with a line in the index`
-          : `move it to the trash, since there is another ${fileName} by now`,
-    }),
-  )
-  const unclear = unclearAside.map(
-    ({ aside: { path }, reason }): Finding => ({
-      code: 'unreadable-file',
-      path,
-      message: `${basename(path)} cannot be judged: ${reason}`,
-      repair: undefined,
-    }),
-  )
-  return [...needed, ...unclear]
+  return findings.filter((finding) => finding !== undefined)
 }
 
 /** @returns the names of the memory files that are there, also aside. */
-function presentNames({ aside, files, unclearAside }: Survey): Set<string> {
-  const asides = [...aside, ...unclearAside].map((one) => one.aside.fileName)
-  return new Set([...files.keys(), ...asides])
+function presentNames({ asides, files }: Survey): Set<string> {
+  const needed = asides.filter(({ need }) => need !== 'nothing')
+  return new Set([...files.keys(), ...needed.map(({ aside }) => aside.fileName)])
 }
 
 function indexFindings(found: Survey): Finding[] {
   const { context, index, indexProblem } = found
   const path = context.paths.indexFilePath
   if (indexProblem !== undefined) {
-    return [{ code: 'unreadable-index', path, message: indexProblem, repair: undefined }]
+    const message = `${indexProblem}; once it is moved away, doctor fix makes a new one from the files`
+    return [{ code: 'unreadable-index', path, message, repair: undefined }]
   }
   const findings: Finding[] = []
   const present = presentNames(found)
@@ -327,7 +235,7 @@ export async function examineMemory(context: StoreContext, other?: string): Prom
         repair: `remove ${basename(path)}`,
       }),
     ),
-    ...asideFindings(found),
+    ...asideFindings(found.asides),
     ...indexFindings(found),
     ...(await fileFindings(found)),
     ...(await permissionFindings(found)),

@@ -11,6 +11,7 @@ import { mapBounded } from './context.ts'
 import type { FileSystem } from './file-system.ts'
 import { localFileSystem } from './file-system.ts'
 import { projectMemoryCandidates } from './paths.ts'
+import { directoryExists } from './places.ts'
 import { SAFE_READ_FLAGS } from './stable-read.ts'
 
 /** Programs whose memories can be imported. */
@@ -48,13 +49,6 @@ export interface ImportSourceOptions {
   /** The folder that the person named, absolute. */
   folder?: string | undefined
   fileSystem?: FileSystem
-}
-
-async function isDirectory(path: string, fileSystem: FileSystem): Promise<boolean> {
-  const real = await fileSystem.realpath(path).catch(() => undefined)
-  if (real === undefined) return false
-  const stats = await fileSystem.lstat(real).catch(() => undefined)
-  return stats?.isDirectory() === true
 }
 
 /** @returns the working directory that a session log names first, `undefined` without one. */
@@ -112,7 +106,7 @@ async function findClaudeSource(
   for (const projectPath of projectPaths) {
     const folder = join(home, '.claude', 'projects', claudeFolderName(projectPath))
     const directory = join(folder, 'memory')
-    if (!(await isDirectory(directory, fileSystem))) continue
+    if (!(await directoryExists(directory, fileSystem))) continue
     const projects = await projectsOfLogs(folder, fileSystem)
     const isThisProject = projectPaths.some((path) => projects.delete(path))
     const source = { directory, isThisProject, otherProjects: [...projects].sort() }
@@ -136,7 +130,7 @@ export async function findImportSource({
 }: ImportSourceOptions): Promise<ImportSource | undefined> {
   if (folder !== undefined) {
     for (const directory of [join(folder, 'memory'), folder]) {
-      if (await isDirectory(directory, fileSystem)) {
+      if (await directoryExists(directory, fileSystem)) {
         return { directory, isThisProject: true, otherProjects: [] }
       }
     }
@@ -151,7 +145,7 @@ export async function findImportSource({
     return findClaudeSource(paths, home, fileSystem)
   }
   for (const { root: directory } of candidates) {
-    if (await isDirectory(directory, fileSystem)) {
+    if (await directoryExists(directory, fileSystem)) {
       return { directory, isThisProject: true, otherProjects: [] }
     }
   }

@@ -52,6 +52,9 @@ export async function writeExportFile(
   mayReplace: boolean,
   fileSystem: FileSystem = localFileSystem,
 ): Promise<void> {
+  if (await directoryExists(path, fileSystem)) {
+    throw new MemoryError('INVALID_ARGUMENT', `${path} is a directory; name a file in it`, { path })
+  }
   if (mayReplace) return writeFileAtomic(path, content, undefined, fileSystem)
   const staged = await stageFile(path, content, { fileSystem, replaced: { mode: undefined } })
   if (!(await publishIfAbsent(staged, fileSystem))) {

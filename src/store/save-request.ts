@@ -93,6 +93,12 @@ function parseType(value: unknown): MemoryRecallType {
  * @throws MemoryError `INVALID_ARGUMENT` naming the field and what to do; the disk was not touched.
  */
 export function parseSaveRequest(input: SaveInput, limits: SaveLimits = {}): SaveRequest {
+  if (
+    typeof (input as SaveInput | null | undefined) !== 'object' ||
+    (input as SaveInput | null) === null
+  ) {
+    throw invalid('a save needs an object with key and content')
+  }
   const key = parseText(input.key, 'key', MEMORY_KEY_MAX_CHARS)
   if (toSingleLine(key) === '') throw invalid('key must not be blank; write some text')
   const content = parseText(

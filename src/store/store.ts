@@ -7,6 +7,7 @@
  */
 import { join } from 'node:path'
 import { readMemoryHeader } from '../format/memory-file.ts'
+import { MemoryError } from '../errors.ts'
 import type { MemoryRecallType, ProjectMemoryPaths } from '../types.ts'
 import { throwIfAborted } from './abort.ts'
 import type { StoreContext } from './context.ts'
@@ -70,8 +71,12 @@ export class ProjectMemoryStore {
   /**
    * @param paths - from `resolveProjectMemoryPaths`.
    * @param options - see {@link ProjectMemoryStoreOptions}.
+   * @throws MemoryError `INVALID_ARGUMENT` for anything else than such paths.
    */
   constructor(paths: ProjectMemoryPaths, options: ProjectMemoryStoreOptions = {}) {
+    if (typeof (paths as ProjectMemoryPaths | undefined)?.root !== 'string') {
+      throw new MemoryError('INVALID_ARGUMENT', 'paths must come from resolveProjectMemoryPaths')
+    }
     this.paths = paths
     this.#context = {
       paths,

@@ -48,7 +48,7 @@ function describeForget({ fileName, title, undoUntilMs }: ForgottenMemory): Forg
   const note =
     undoUntil === null
       ? 'Nothing was kept; this cannot be undone.'
-      : `A copy is kept until ${undoUntil.slice(0, 10)}: the user can undo this with "/memory undo". To keep no copy, call again with purge: true.`
+      : `A copy is kept until ${undoUntil.slice(0, 10)}: the user can undo this with "/memory undo" or, in a shell, "dsh-zcode-project-memory undo". To keep no copy, call again with purge: true.`
   return { forgotten: true, fileName, title, undoUntil, note }
 }
 

@@ -22,11 +22,17 @@ import { hasWords } from './words.ts'
  * @param snapshot - never changed.
  * @param cursor - id of the last message dealt with, if any.
  * @returns `run`, or `skip` with the reason; always with the number of new messages.
+ * @throws TypeError naming the field when the snapshot has no messages.
  */
 export function evaluateMemoryExtraction(
   snapshot: MemoryExtractionSnapshot,
   cursor?: string,
 ): MemoryExtractionDecision {
+  if (
+    !Array.isArray((snapshot as Partial<MemoryExtractionSnapshot> | undefined)?.durableMessages)
+  ) {
+    throw new TypeError('snapshot.durableMessages must be an array')
+  }
   const messageCount = countMessagesAfterCursor(snapshot, cursor)
   if (containsDirectMemoryWrite(snapshot, cursor)) {
     return { decision: 'skip', messageCount, reason: 'direct-memory-write' }

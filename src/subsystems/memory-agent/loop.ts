@@ -109,7 +109,10 @@ interface Run {
 export async function runMemoryAgentLoop(
   input: MemoryAgentLoopInput,
 ): Promise<MemoryAgentLoopResult> {
-  if (!Number.isSafeInteger(input.maxTurns) || input.maxTurns < 1) {
+  if (
+    !Number.isSafeInteger((input as MemoryAgentLoopInput | undefined)?.maxTurns) ||
+    input.maxTurns < 1
+  ) {
     throw new TypeError('maxTurns must be a positive integer')
   }
   assertAbsoluteDirectories(input)

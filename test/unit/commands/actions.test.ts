@@ -1,4 +1,4 @@
-import { mkdir, readFile, readdir, symlink, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, readdir, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { MemoryScope } from '../../../src/commands/actions.ts'
@@ -175,9 +175,14 @@ describe('forget and undo', () => {
     const scope = await withMemories()
     await forgetMemory(scope, 'Old rule', FORGET)
     await forgetMemory(scope, 'New rule', FORGET)
-    expect(await undoForget(scope, '部署', undefined)).toMatchObject({
+    expect(await undoForget(scope, '部署', undefined)).toEqual({
       kind: 'missing',
       verb: 'undo',
+      name: '部署',
+      candidates: [
+        { fileName: 'new-rule.md', title: 'New rule' },
+        { fileName: 'old-rule.md', title: 'Old rule' },
+      ],
     })
     expect(await undoForget(scope, 'old-rule.md', undefined)).toMatchObject({ title: 'Old rule' })
     expect(await undoForget(scope, undefined, undefined)).toMatchObject({ title: 'New rule' })
@@ -186,6 +191,18 @@ describe('forget and undo', () => {
   test('keep nothing with purge', async () => {
     const scope = await withMemories()
     expect(await forgetMemory(scope, 'Old rule', { ...FORGET, purge: true })).toMatchObject({
+      undoUntil: null,
+    })
+    expect((await locatePlaces(scope)).inTrash).toBe(0)
+  })
+
+  test('purge what was forgotten before', async () => {
+    const scope = await withMemories()
+    await forgetMemory(scope, 'Old rule', FORGET)
+    expect(await forgetMemory(scope, 'old rule', FORGET)).toMatchObject({ kind: 'missing' })
+    expect(await forgetMemory(scope, 'old rule', { ...FORGET, purge: true })).toMatchObject({
+      kind: 'forget',
+      fileName: 'old-rule.md',
       undoUntil: null,
     })
     expect((await locatePlaces(scope)).inTrash).toBe(0)
@@ -227,6 +244,21 @@ describe('doctor', () => {
     const outcome = await mend(scope, await examine(scope))
     expect(outcome.repaired).toEqual([])
     expect(outcome.remaining).toMatchObject([{ code: 'unreadable-index', repair: null }])
+    expect(outcome.remaining[0]?.message).toContain('once it is moved away, doctor fix')
+    await rm(scope.store.paths.indexFilePath)
+    const rebuilt = await mend(scope, await examine(scope))
+    expect(rebuilt.remaining).toEqual([])
+    expect(await readFile(scope.store.paths.indexFilePath, 'utf8')).toContain('(old-rule.md)')
+  })
+
+  test('names a memory file that is no text', async () => {
+    const scope = await withMemories()
+    await writeFile(join(scope.store.paths.root, 'old-rule.md'), Buffer.from([0xff, 0xfe]))
+    const { findings } = (await examine(scope)).outcome
+    expect(findings).toMatchObject([
+      { code: 'unreadable-file', path: join(scope.store.paths.root, 'old-rule.md'), repair: null },
+    ])
+    expect(findings[0]?.message).toContain('is not UTF-8 text; convert it to UTF-8')
   })
 
   test('tells when both spellings of the path have a memory', async () => {

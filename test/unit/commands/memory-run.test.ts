@@ -81,6 +81,9 @@ describe('/memory', () => {
     [' doctor fxi', 'none of the commands'],
     [' show nothing', 'There is no memory "nothing"'],
     [' undo', 'nothing to undo'],
+    [' list --project /tmp', 'takes nothing behind it'],
+    [' why now', 'takes nothing behind it'],
+    [' where else', 'takes nothing behind it'],
   ])('%j is an error with what to do', async (input, part) => {
     const { run } = await withRule()
     expect(await run(input)).toMatchObject({ kind: 'error', text: expect.stringContaining(part) })

@@ -63,16 +63,21 @@ describe('a list', () => {
     ]
     const text = render({ ...LIST, memories, indexProblem: 'it is a FIFO' })
     expect(text).toContain('2 memories of')
-    expect(text).toContain('not in the index')
+    // Nothing can be told of lines that cannot be read.
+    expect(text).not.toContain('not in the index')
     expect(text).toContain('its file is missing')
     expect(text).toContain('cannot be read: no permission')
     expect(text).toContain('The index cannot be read: it is a FIFO')
+    expect(render({ ...LIST, memories })).toContain('not in the index (doctor fix adds it)')
   })
 
   test('without memories says where there are some', () => {
     const empty = { ...LIST, memories: [], exists: false }
     expect(render(empty)).toContain('No memories yet for /work/app.')
-    expect(render({ ...empty, memoryAbove: '/work' })).toContain('--project "/work"')
+    const above = { ...empty, memoryAbove: '/work' }
+    expect(render(above)).toContain('/work has a memory; it is given to sessions')
+    const inShell = { texts: textsOf('en'), command: 'memories', now: new Date() }
+    expect(renderOutcome(above, inShell)).toContain('--project "/work"')
   })
 
   test.each([

@@ -68,8 +68,8 @@ describe('the words of a shell call', () => {
     [['list', '--purge'], 'list takes no --purge'],
     [['list', '--nope'], "Unknown option '--nope'"],
     [['import'], '--from is missing; write --from zcode or claude-code'],
-    [['import', '--from', 'vim'], '--from has another value; write --from zcode or claude-code'],
-    [['export', '--format', 'pdf'], '--format has another value; write --format markdown or json'],
+    [['import', '--from', 'vim'], '--from cannot be "vim"; write --from zcode or claude-code'],
+    [['export', '--format', 'pdf'], '--format cannot be "pdf"; write --format markdown or json'],
     [['list', '--project', ''], '--project needs a directory'],
     [['export', '--output='], '--output needs a file, or - for the standard output'],
   ])('%j is wrong usage', (argv, message) => {

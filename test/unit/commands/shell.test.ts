@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { runCli } from '../../../src/commands/shell.ts'
@@ -87,7 +87,8 @@ describe('a shell call', () => {
     [['doctor', 'fix'], 0],
     [['import', '--from', 'zcode'], 1],
     [['export', '--output', '-'], 0],
-    [['list', '--project', '/nowhere/at/all'], 3],
+    [['list', '--project', '/nowhere/at/all'], 2],
+    [['import', '--from', 'zcode', '--folder', 'nowhere'], 1],
   ])('%j ends with %d, in text and in JSON', async (argv, code) => {
     const { run } = await withRule()
     expect((await run(...argv)).code).toBe(code)
@@ -178,9 +179,25 @@ describe('an export', () => {
     expect(index).toContain('(staging-rule.md)')
   })
 
-  test('has a name of its own when none is given', async () => {
+  test('goes to the standard output when no file is named', async () => {
     const { cwd, run } = await withRule()
-    expect((await run('export')).out).toContain(join(cwd, 'project-memory-app.md'))
+    const { code, out } = await run('export')
+    expect(code).toBe(0)
+    expect(out).toContain('## Staging rule')
+    expect(await readdir(cwd)).toEqual([])
+  })
+
+  test('onto a directory, or into one that is not there, says so', async () => {
+    const { cwd, run } = await withRule()
+    await mkdir(join(cwd, 'dir'))
+    for (const flags of [[], ['--force']]) {
+      const { code, err } = await run('export', '--output', 'dir', ...flags)
+      expect({ code, err }).toEqual({
+        code: 1,
+        err: `${join(cwd, 'dir')} is a directory; name a file in it\n`,
+      })
+    }
+    expect((await run('export', '--output', 'no/x.md')).err).toContain('its folder is not there')
   })
 
   test('leaves out what cannot be read, says so, and ends with 1', async () => {
@@ -189,6 +206,10 @@ describe('an export', () => {
     const { code, out } = await run('export', '--output', 'all.json')
     expect(code).toBe(1)
     expect(out).toContain('bad.md')
+    const toOutput = await run('export', '--json')
+    expect(toOutput.code).toBe(1)
+    expect(JSON.parse(toOutput.out)).toHaveProperty('memories')
+    expect(toOutput.err).toContain('bad.md')
   })
 
   test('goes to the standard output byte for byte, escaped only on a screen', async () => {

@@ -189,3 +189,16 @@ for (const [what, code, make] of REFUSALS) {
     expect(messages[0]).not.toMatch(/\n|secret| at /u)
   })
 }
+
+test('paths and a memory of another shape are refused, naming what is meant', async () => {
+  for (const paths of [undefined, null, '/work/app', {}]) {
+    expect(() => new ProjectMemoryStore(paths as never)).toThrow('resolveProjectMemoryPaths')
+  }
+  const { store } = await testMemory()
+  for (const input of [undefined, null, 'text']) {
+    await expect(store.save(input as never)).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: 'a save needs an object with key and content',
+    })
+  }
+})

@@ -237,3 +237,11 @@ test('broken messages and parts are no messages and never throw', () => {
     reason: 'no-user-prose',
   })
 })
+
+test('a snapshot without messages is refused, naming the field', () => {
+  for (const snapshot of [undefined, {}, { durableMessages: 'text' }]) {
+    expect(() => evaluateMemoryExtraction(snapshot as never)).toThrow(
+      'snapshot.durableMessages must be an array',
+    )
+  }
+})
