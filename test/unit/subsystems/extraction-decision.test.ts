@@ -239,8 +239,8 @@ test('broken messages and parts are no messages and never throw', () => {
 })
 
 test('a snapshot without messages is refused, naming the field', () => {
-  for (const snapshot of [undefined, {}, { durableMessages: 'text' }]) {
-    expect(() => evaluateMemoryExtraction(snapshot as never)).toThrow(
+  for (const wrong of [undefined, {}, { durableMessages: 'text' }]) {
+    expect(() => evaluateMemoryExtraction(wrong as never)).toThrow(
       'snapshot.durableMessages must be an array',
     )
   }
