@@ -10,7 +10,7 @@
 import { join } from 'node:path'
 import { MemoryError, errnoOf } from '../errors.ts'
 import { readMemoryHeader } from '../format/memory-file.ts'
-import { moveIfAbsent } from './atomic-write.ts'
+import { moveIfAbsent, withRetries } from './atomic-write.ts'
 import type { StoreContext } from './context.ts'
 import { syncDirectory, writeError } from './directories.ts'
 import type { FileSystem } from './file-system.ts'
@@ -78,7 +78,7 @@ export async function dropAside(
 ): Promise<void> {
   await syncDirectory(directory, fileSystem)
   try {
-    await fileSystem.unlink(path)
+    await withRetries(() => fileSystem.unlink(path))
   } catch (error) {
     if (errnoOf(error) !== 'ENOENT') throw error
   }
@@ -101,7 +101,7 @@ export async function settleAside(context: StoreContext, aside: Aside): Promise<
 }
 
 /** @returns what stands aside, moved last first, so that the newest version gets the name. */
-export async function asidesIn({ fileSystem, paths }: StoreContext): Promise<Aside[]> {
+async function asidesIn({ fileSystem, paths }: StoreContext): Promise<Aside[]> {
   const names = await fileSystem.readdir(paths.root)
   const found = names.flatMap((name) => asideAt(join(paths.root, name)) ?? [])
   const dated = await Promise.all(

@@ -15,17 +15,18 @@ import {
 import { stripLeadingFrontmatter } from '../format/index-strip.ts'
 import { deriveDescription, readMemoryHeader } from '../format/memory-file.ts'
 import type { IndexEntry } from '../types.ts'
-import { asideAt, asidesIn, settleAside } from './aside.ts'
+import { asideAt, assertSettled } from './aside.ts'
 import type { StoreContext } from './context.ts'
-import { checkDirectories, syncDirectory, writeError } from './directories.ts'
+import { checkDirectories, syncDirectory } from './directories.ts'
 import type { Finding } from './doctor.ts'
 import { unfinishedSave } from './doctor-files.ts'
 import { examineMemory } from './doctor.ts'
+import { FirstError } from './first-error.ts'
 import { publishIndex, readIndexVersion } from './index-bytes.ts'
 import type { Attempt } from './locked-change.ts'
 import { RETRY, runLocked } from './locked-change.ts'
 import type { Lock } from './lock.ts'
-import { removeVersion } from './remove-version.ts'
+import { removeVersion, sameFile } from './remove-version.ts'
 import { readStableBytes } from './stable-read.ts'
 import { hasCopyInTrash } from './trash.ts'
 
@@ -73,59 +74,39 @@ async function mendIndexText(
 }
 
 /** Remove a file, as long as it is the version whose copy is in the trash. */
-async function finishForget(context: StoreContext, path: string): Promise<void> {
+async function finishForget(context: StoreContext, path: string, lock: Lock): Promise<void> {
   const { fileSystem } = context
   const file = await readStableBytes(path, { fileSystem })
   if (file === undefined) return
-  if (!(await hasCopyInTrash(context, basename(path), file.bytes))) return
-  await removeVersion(path, file, fileSystem)
+  const mayGo = async (): Promise<boolean> =>
+    (await hasCopyInTrash(context, basename(path), file.bytes)) && (await lock.isHeld())
+  await removeVersion(path, sameFile(file), fileSystem, { mayGo })
 }
 
-/** Put back what stands aside, before its lines are judged. @returns the findings that are left. */
-async function mendAsides(
-  context: StoreContext,
-  findings: readonly Finding[],
-): Promise<readonly Finding[]> {
-  const paths = new Set(findings.map(({ path }) => path).filter((path) => asideAt(path)))
-  if (paths.size === 0) return findings
-  for (const aside of await asidesIn(context)) {
-    if (!paths.has(aside.path)) continue
-    try {
-      await settleAside(context, aside)
-    } catch (error) {
-      throw writeError(aside.path, error)
-    }
+/** Mend one finding that is not about the index. */
+async function mendFile(context: StoreContext, { code, path }: Finding, lock: Lock): Promise<void> {
+  const { fileSystem } = context
+  if (code === 'unfinished-forget') await finishForget(context, path, lock)
+  else if (code === 'temporary-file' || (code === 'stale-lock' && path !== context.lockPath)) {
+    await fileSystem.rm(path, { recursive: true, force: true })
+  } else if (code === 'open-permissions') {
+    const { mode } = await fileSystem.lstat(path)
+    await fileSystem.chmod(path, mode & 0o7755)
   }
-  return examineMemory(context)
 }
 
-async function mendFiles(context: StoreContext, findings: readonly Finding[]): Promise<void> {
-  const { fileSystem, paths } = context
-  for (const { code, path } of findings) {
-    try {
-      if (code === 'unfinished-forget') await finishForget(context, path)
-      else if (code === 'temporary-file' || (code === 'stale-lock' && path !== context.lockPath)) {
-        await fileSystem.rm(path, { recursive: true, force: true })
-      } else if (code === 'open-permissions') {
-        const { mode } = await fileSystem.lstat(path)
-        await fileSystem.chmod(path, mode & 0o7755)
-      }
-    } catch (error) {
-      throw writeError(path, error)
-    }
-  }
-  await syncDirectory(paths.root, fileSystem)
-}
-
+/**
+ * One try. What stands aside has been settled by then, so that its lines are judged with it; one
+ * finding that cannot be mended keeps none of the others.
+ */
 async function attemptRepair(
   context: StoreContext,
   lock: Lock,
+  unsettled: ReadonlyMap<string, unknown>,
   wanted: ReadonlySet<string>,
 ): Promise<Attempt<void>> {
-  const isWanted = (finding: Finding): boolean => wanted.has(findingKey(finding))
-  if (!(await lock.isHeld())) return RETRY
-  const present = (await examineMemory(context)).filter(isWanted)
-  const findings = (await mendAsides(context, present)).filter(isWanted)
+  const { fileSystem, paths } = context
+  const findings = (await examineMemory(context)).filter((one) => wanted.has(findingKey(one)))
   const needsIndex = findings.some(({ code }) =>
     ['dangling-line', 'duplicate-line', 'unfinished-save'].includes(code),
   )
@@ -135,7 +116,17 @@ async function attemptRepair(
     if (text !== index.text && !(await publishIndex(context, lock, index, text))) return RETRY
   }
   if (!(await lock.isHeld())) return RETRY
-  await mendFiles(context, findings)
+  const first = new FirstError()
+  const asides = findings.flatMap(({ path }) => asideAt(path) ?? [])
+  for (const { fileName, path } of asides) {
+    await first.during(path, async () => assertSettled(fileName, unsettled))
+  }
+  for (const finding of findings) {
+    if (asideAt(finding.path) !== undefined) continue
+    await first.during(finding.path, () => mendFile(context, finding, lock))
+  }
+  await first.during(paths.root, () => syncDirectory(paths.root, fileSystem))
+  if (first.error !== undefined) throw first.error
   return { isDone: true, value: undefined }
 }
 
@@ -163,7 +154,7 @@ export async function repairMemory(
     code === 'moved-aside' ? [unfinishedSave(join(dirname(path), fileName))] : [],
   )
   const wanted = new Set([...repairable, ...linesToAdd].map(findingKey))
-  await runLocked(context, (lock) => attemptRepair(context, lock, wanted))
+  await runLocked(context, (lock, unsettled) => attemptRepair(context, lock, unsettled, wanted))
   const left = new Set((await examineMemory(context)).map(findingKey))
   return repairable.filter((finding) => !left.has(findingKey(finding)))
 }

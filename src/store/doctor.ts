@@ -19,6 +19,7 @@ import { asideFindings, fileFinding, reasonOf } from './doctor-files.ts'
 import type { IndexVersion } from './index-bytes.ts'
 import { readIndexVersion } from './index-bytes.ts'
 import { isSafeMemoryFileName } from './paths.ts'
+import { readError } from './stable-read.ts'
 import { isTemporaryName } from './temporary-name.ts'
 import { trashDirectory } from './trash.ts'
 
@@ -222,6 +223,15 @@ async function permissionFindings({ context, files }: Survey): Promise<Finding[]
  * @throws MemoryError when the directories themselves cannot be looked at or are links.
  */
 export async function examineMemory(context: StoreContext, other?: string): Promise<Finding[]> {
+  const { paths } = context
+  try {
+    return await examined(context, other)
+  } catch (error) {
+    throw readError(paths.root, error)
+  }
+}
+
+async function examined(context: StoreContext, other: string | undefined): Promise<Finding[]> {
   const { fileSystem, lockPath, paths } = context
   if (!(await checkDirectories(paths.root, fileSystem))) return []
   const found = await survey(context)

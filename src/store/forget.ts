@@ -14,15 +14,17 @@ import { removeIndexEntry, restoreIndexEntry, utf8BytesCodec } from '../format/i
 import { assertSettled } from './aside.ts'
 import type { StoreContext } from './context.ts'
 import { checkDirectories, syncDirectory, writeError } from './directories.ts'
+import { FirstError } from './first-error.ts'
 import { publishIndex, readIndexVersion } from './index-bytes.ts'
 import type { LocatedMemory, MemoryReference } from './locate.ts'
 import { locateCopied, locateMemory } from './locate.ts'
 import type { Attempt } from './locked-change.ts'
-import { RETRY, runLocked } from './locked-change.ts'
+import { RETRY, runLocked, takenOverError } from './locked-change.ts'
 import type { Lock } from './lock.ts'
-import { holds, removeVersion } from './remove-version.ts'
+import { holds, removeVersion, sameFile } from './remove-version.ts'
 import { restoreFile, withOutcome } from './rollback.ts'
 import type { StableBytes } from './stable-read.ts'
+import { dropNeedlessCopy, hasOurCopy } from './trash-copy.ts'
 import type { TrashCopy } from './trash.ts'
 import { copiesOf, keptUntilMs, pruneTrash, writeTrash } from './trash.ts'
 import { unconfirmedError } from './unconfirmed.ts'
@@ -52,20 +54,6 @@ export async function assertMemoryExists(context: StoreContext): Promise<void> {
   })
 }
 
-/** The first error of several steps that are all carried out. */
-class FirstError {
-  error: unknown
-
-  /** Run a step; its error is kept and not thrown. */
-  async during(path: string, step: () => Promise<void>): Promise<void> {
-    try {
-      await step()
-    } catch (cause) {
-      this.error ??= writeError(path, cause)
-    }
-  }
-}
-
 /** What a forget that goes wrong leaves, for its error: nothing, no line, no file, or neither. */
 type Stage = 'untouched' | 'unlisted' | 'removed' | 'done'
 
@@ -75,10 +63,12 @@ class Forgetting {
   #stage: Stage = 'untouched'
   /** The memory, once an earlier try has begun with it. */
   #begun: LocatedMemory | undefined
-  #copy: TrashCopy | undefined
+  #copy: (TrashCopy & { bytes: Buffer }) | undefined
+  /** Copies that a purge is to remove; one that is made later is not meant. */
+  #olderCopies: readonly TrashCopy[] | undefined
   #removed: RemovedIndexEntry | undefined
   /** What could not be flushed or tidied once the index without the entry was visible. */
-  readonly #doubt = new FirstError()
+  #doubt = new FirstError()
 
   constructor(context: StoreContext, request: ForgetRequest) {
     this.#context = context
@@ -89,18 +79,22 @@ class Forgetting {
     lock: Lock,
     unsettled: ReadonlyMap<string, unknown>,
   ): Promise<Attempt<ForgottenMemory>> {
+    this.#doubt = new FirstError()
     const index = await readIndexVersion(this.#context)
     const memory = await this.#locate(index.text)
-    if (memory === undefined) return { isDone: true, value: await this.#forgottenBefore() }
+    if (memory === undefined) {
+      return this.#forgottenBefore(lock, unsettled)
+    }
     assertSettled(memory.fileName, unsettled)
     const { text, removed } = removeIndexEntry(index.text, memory.fileName, utf8BytesCodec)
     this.#lookAround(memory, removed[0])
     const publish = (): Promise<boolean> =>
       text === index.text ? lock.isHeld() : publishIndex(this.#context, lock, index, text)
-    const isDone =
-      this.#request.purge === true
-        ? await this.#purge(memory, publish, lock)
-        : await this.#moveToTrash(memory, publish, lock)
+    const isPurge = this.#request.purge === true
+    if (isPurge) this.#olderCopies ??= await copiesOf(this.#context, memory.fileName)
+    const isDone = isPurge
+      ? await this.#purge(memory, publish, lock)
+      : await this.#moveToTrash(memory, publish, lock)
     if (!isDone) return RETRY
     this.#stage = 'done'
     if (this.#doubt.error !== undefined) {
@@ -131,14 +125,20 @@ class Forgetting {
   }
 
   /** The rest of a forget whose file and line are gone. */
-  async #forgottenBefore(): Promise<ForgottenMemory> {
+  async #forgottenBefore(
+    lock: Lock,
+    unsettled: ReadonlyMap<string, unknown>,
+  ): Promise<Attempt<ForgottenMemory>> {
     const memory = this.#begun as LocatedMemory
+    assertSettled(memory.fileName, unsettled)
+    await syncDirectory(this.#context.paths.root, this.#context.fileSystem)
     this.#stage = 'done'
-    if (this.#request.purge === true) {
-      await this.#purgeCopies(memory.fileName)
-      return forgotten(memory, undefined)
-    }
-    return forgotten(memory, (await copiesOf(this.#context, memory.fileName))[0])
+    const copies = await copiesOf(this.#context, memory.fileName)
+    if (this.#request.purge !== true) return { isDone: true, value: forgotten(memory, copies[0]) }
+    this.#olderCopies ??= copies
+    await this.#purgeCopies(lock)
+    // Another process may have undone the forget with a copy before that went.
+    return (await lock.isHeld()) ? { isDone: true, value: forgotten(memory, undefined) } : RETRY
   }
 
   /** @returns the error to report, with what has become of the memory. */
@@ -169,15 +169,13 @@ class Forgetting {
     try {
       isUnlisted = await publish()
     } finally {
-      if (!isUnlisted && this.#stage === 'untouched') await this.#dropCopy()
+      if (!isUnlisted && this.#stage === 'untouched') await this.#dropCopy(memory, lock)
     }
     if (!isUnlisted) return false
     this.#stage = 'unlisted'
     await this.#sync()
     if (memory.file !== undefined) {
-      // The file may by now be another writer's new version.
-      if (!(await lock.isHeld())) return false
-      if (!(await this.#removeFile(memory.filePath, memory.file, lock))) return false
+      if (!(await this.#removeFile(memory, memory.file, lock))) return false
       await this.#sync()
     }
     await pruneTrash(this.#context, Date.now(), this.#copy?.path)
@@ -193,7 +191,7 @@ class Forgetting {
     if (!(await lock.isHeld())) return false
     const { filePath } = memory
     if (memory.file !== undefined) {
-      if (!(await this.#remove(filePath, memory.file))) return false
+      if (!(await this.#remove(filePath, memory.file, () => lock.isHeld()))) return false
       this.#stage = 'removed'
       this.#begun = memory
       await this.#sync()
@@ -201,30 +199,31 @@ class Forgetting {
     try {
       if (!(await publish())) return false
     } catch (error) {
-      throw await this.#restoreFile(filePath, error)
+      throw await this.#restoreFile(filePath, lock, error)
     }
     await this.#sync()
     await pruneTrash(this.#context, Date.now())
-    await this.#doubt.during(filePath, () => this.#purgeCopies(memory.fileName))
+    await this.#doubt.during(filePath, () => this.#purgeCopies(lock))
     return true
   }
 
-  /** @returns `false` when the file is another version by now. */
-  async #remove(path: string, file: StableBytes): Promise<boolean> {
+  /** @returns `false` when the file is another version by now, or may not go any more. */
+  async #remove(path: string, file: StableBytes, mayGo: () => Promise<boolean>): Promise<boolean> {
     try {
-      return await removeVersion(path, file, this.#context.fileSystem)
+      return await removeVersion(path, sameFile(file), this.#context.fileSystem, { mayGo })
     } catch (error) {
       throw writeError(path, error)
     }
   }
 
   /** Undo the first half of a purge. @returns the error to report. */
-  async #restoreFile(filePath: string, cause: unknown): Promise<unknown> {
+  async #restoreFile(filePath: string, lock: Lock, cause: unknown): Promise<unknown> {
     const { fileSystem, paths } = this.#context
     const error = writeError(paths.root, cause)
     if (this.#begun?.file === undefined || !(error instanceof Error)) return error
     try {
-      if (!(await restoreFile(filePath, this.#begun.file, fileSystem))) return error
+      const mayPublish = (): Promise<boolean> => lock.isHeld()
+      if (!(await restoreFile(filePath, this.#begun.file, fileSystem, mayPublish))) return error
     } catch {
       return error
     }
@@ -240,11 +239,10 @@ class Forgetting {
     } catch {
       return withOutcome(error, 'the memory is as before, but that could not be confirmed')
     }
-    await this.#dropCopy()
     return withOutcome(error, 'the memory is as before')
   }
 
-  /** Copy what there is; the copy of an earlier try may be gone meanwhile, and goes now. */
+  /** Copy what there is; an equal copy of an earlier try goes, if it is there still. */
   async #copyToTrash({ file, fileName, title }: LocatedMemory): Promise<void> {
     if (file === undefined) return
     const earlier = this.#copy
@@ -255,35 +253,34 @@ class Forgetting {
       after: this.#removed?.after ?? null,
       sessionId: this.#request.sessionId ?? null,
     }
-    this.#copy = await writeTrash(this.#context, record, file, Date.now())
-    if (earlier !== undefined) await this.#removeCopy(earlier)
+    const copy = await writeTrash(this.#context, record, file, Date.now())
+    this.#copy = { ...copy, bytes: file.bytes }
+    if (earlier?.bytes.equals(file.bytes) !== true) return
+    await this.#context.fileSystem.rm(earlier.path, { force: true }).catch(() => undefined)
   }
 
-  /** A copy of a memory that is still there would look like a forget to finish. */
-  async #dropCopy(): Promise<void> {
-    if (this.#copy === undefined) return
-    const copy = this.#copy
-    this.#copy = undefined
-    await this.#removeCopy(copy)
-  }
-
-  async #removeCopy({ path }: TrashCopy): Promise<void> {
-    await this.#context.fileSystem.rm(path, { force: true }).catch(() => undefined)
+  async #dropCopy({ file, filePath }: LocatedMemory, lock: Lock): Promise<void> {
+    if (this.#copy === undefined || file === undefined) return
+    await dropNeedlessCopy(this.#context, this.#copy.path, { file, filePath }, lock)
   }
 
   /**
    * Remove the file; when that fails the entry is put back, so that the memory is whole again.
-   * @returns `false` when the file is another version by now.
+   * @returns `false` when the file is another version by now, or its copy or the lock is gone.
    */
-  async #removeFile(filePath: string, file: StableBytes, lock: Lock): Promise<boolean> {
+  async #removeFile(memory: LocatedMemory, file: StableBytes, lock: Lock): Promise<boolean> {
+    const { filePath } = memory
+    const path = this.#copy?.path ?? ''
     try {
-      return await this.#remove(filePath, file)
+      return await this.#remove(filePath, file, () => hasOurCopy(this.#context, path, lock))
     } catch (error) {
       if (!(error instanceof Error)) throw error
       const { fileSystem } = this.#context
-      const isThere = await holds(filePath, file, fileSystem).catch(() => false)
+      const isThere = await holds(filePath, sameFile(file), fileSystem).catch(() => false)
       if (!isThere || !(await this.#putEntryBack(lock).catch(() => false))) throw error
-      throw await this.#asBefore(error)
+      const reported = await this.#asBefore(error)
+      await this.#dropCopy(memory, lock)
+      throw reported
     }
   }
 
@@ -295,11 +292,12 @@ class Forgetting {
     return publishIndex(this.#context, lock, index, text)
   }
 
-  /** Remove every copy of a memory. */
-  async #purgeCopies(fileName: string): Promise<void> {
+  /** Remove the copies that there were when the purge began, as long as nobody else may use them. */
+  async #purgeCopies(lock: Lock): Promise<void> {
     const { fileSystem } = this.#context
-    for (const { path } of await copiesOf(this.#context, fileName)) {
+    for (const { path } of this.#olderCopies ?? []) {
       try {
+        if (!(await lock.isHeld())) throw takenOverError(this.#context.lockPath)
         await fileSystem.rm(path, { force: true })
         await syncDirectory(dirname(path), fileSystem)
       } catch (error) {

@@ -13,7 +13,6 @@ import { stripLeadingFrontmatter } from '../format/index-strip.ts'
 import { MEMORY_INDEX_FILE_NAME } from '../format/limits.ts'
 import { deriveDescription, readMemoryHeader } from '../format/memory-file.ts'
 import type { IndexEntry, ProjectMemoryPaths } from '../types.ts'
-import { publishIfAbsent } from './atomic-write.ts'
 import type { Catalog, CatalogEntry } from './catalog.ts'
 import { MISSING_FILE, readFolder } from './catalog.ts'
 import type { StoreContext } from './context.ts'
@@ -28,7 +27,7 @@ import type { Lock } from './lock.ts'
 import { DEFAULT_LOCK_TIMES } from './lock.ts'
 import { isSafeMemoryFileName } from './paths.ts'
 import type { PublishedFile } from './rollback.ts'
-import { rollBack, stageVersion } from './rollback.ts'
+import { restoreFile, rollBack, withOutcome } from './rollback.ts'
 import { readError, readStableBytes } from './stable-read.ts'
 
 /**
@@ -197,9 +196,18 @@ class Import {
     return { isDone: true, value }
   }
 
-  /** Remove what was copied, unless the index tells of it already. @returns the error to report. */
-  async takeBack(error: unknown): Promise<unknown> {
-    return this.#isIndexed ? error : rollBack(this.#context, this.#published, error)
+  /**
+   * Remove what was copied, unless the index tells of it already or somebody else may: without the
+   * lock an import of the same folder may have listed it.
+   * @returns the error to report.
+   */
+  async takeBack(error: unknown, lock: Lock | undefined): Promise<unknown> {
+    if (this.#isIndexed || this.#published.length === 0) return error
+    if ((await lock?.isHeld()) === true) {
+      return rollBack(this.#context, this.#published, error)
+    }
+    if (!(error instanceof Error)) return error
+    return withOutcome(error, 'the copied files stay; doctor fix gives them lines in the index')
   }
 
   /** @returns `false` when a file of this name has appeared meanwhile. */
@@ -207,9 +215,9 @@ class Import {
     const { fileSystem, paths } = this.#context
     const filePath = join(paths.root, fileName)
     const content = Buffer.from(text)
-    const staged = await stageVersion(filePath, { bytes: content, mtimeMs }, fileSystem)
-    if (!(await publishIfAbsent(staged, fileSystem))) return false
-    const { inode } = staged
+    const restored = await restoreFile(filePath, { bytes: content, mtimeMs }, fileSystem)
+    if (restored === undefined) return false
+    const { inode } = restored
     this.#published.push({ filePath, content, inode, previous: undefined, isVisible: true })
     return true
   }
@@ -235,6 +243,6 @@ export async function importMemories(
   await ensureDirectories(paths.root, fileSystem)
   const work = new Import(context, directory)
   return runLocked(context, (lock) => work.attempt(lock), {
-    onFailure: (error) => work.takeBack(error),
+    onFailure: (error, lock) => work.takeBack(error, lock),
   })
 }

@@ -233,7 +233,7 @@ function lockError(path: string, error: unknown): unknown {
   if (error instanceof MemoryError || errno === undefined || errno === 'ABORT_ERR') return error
   return new MemoryError(
     'WRITE_FAILED',
-    `the lock ${path} cannot be made or moved (${errno}); check permissions, or remove it by hand`,
+    `the lock ${path} cannot be made or taken over (${errno}); check the permissions of its folder`,
     { path, errno, cause: error },
   )
 }

@@ -39,10 +39,10 @@ export interface LockedRunOptions {
   /** Ends waiting for the lock with an `AbortError`. */
   signal?: AbortSignal | undefined
   /**
-   * Takes back what the tries have left, before the index is looked over; gives the error to report.
-   * Must not reject.
+   * Takes back what the tries have left; gives the error to report. Must not reject.
+   * @param lock - held when the error was thrown, and not yet given back; `undefined` without one.
    */
-  onFailure?: (error: unknown) => unknown
+  onFailure?: (error: unknown, lock: Lock | undefined) => unknown
 }
 
 /**
@@ -62,11 +62,10 @@ export async function runLocked<T>(
   const run = new LockedRun(context)
   let value: T
   try {
-    value = await run.result(attempt, signal)
+    value = await run.result(attempt, { signal, ...(onFailure && { onFailure }) })
   } catch (error) {
-    const reported = (await onFailure?.(error)) ?? error
     await run.lookOver().catch(() => undefined)
-    throw reported
+    throw error
   }
   try {
     await run.lookOver()
@@ -85,26 +84,50 @@ class LockedRun {
     this.#context = context
   }
 
-  async result<T>(attempt: LockedAttempt<T>, signal: AbortSignal | undefined): Promise<T> {
-    const { fileSystem, lockPath, lockTimes: times, paths } = this.#context
-    let isHeld = false
+  /** @throws what `onFailure` makes of an error. */
+  async result<T>(
+    attempt: LockedAttempt<T>,
+    { onFailure = (error) => error, signal }: LockedRunOptions,
+  ): Promise<T> {
+    const { fileSystem, lockPath, lockTimes: times } = this.#context
     for (let left = CHANGE_ATTEMPTS; left > 0; ) {
       const startedMs = Date.now()
-      const lock = await acquireLock(lockPath, { fileSystem, signal, times })
+      let lock: Lock
+      try {
+        lock = await acquireLock(lockPath, { fileSystem, signal, times })
+      } catch (error) {
+        throw await onFailure(error, undefined)
+      }
       try {
         await sweepLitter(this.#context, lock)
-        // An index that another program has changed is read again under the same lock.
-        for (isHeld = true; isHeld && left > 0; left -= 1) {
-          throwIfAborted(signal)
-          const outcome = await attempt(lock, await settleAsides(this.#context))
-          if (outcome.isDone) return outcome.value
-          isHeld = await lock.isHeld()
-        }
+        const tried = await this.#underLock(attempt, lock, left, signal)
+        if (tried.isDone) return tried.value
+        left = tried.left
+      } catch (error) {
+        // Still under the lock, so that nobody comes in between.
+        throw await onFailure(error, lock)
       } finally {
         if (!(await lock.release())) this.#doubtfulSinceMs ??= startedMs
       }
     }
-    throw isHeld ? changedError(paths.indexFilePath) : takenOverError(lockPath)
+    throw await onFailure(takenOverError(lockPath), undefined)
+  }
+
+  /** An index that another program has changed is read again under the same lock. */
+  async #underLock<T>(
+    attempt: LockedAttempt<T>,
+    lock: Lock,
+    tries: number,
+    signal: AbortSignal | undefined,
+  ): Promise<{ isDone: true; value: T } | { isDone: false; left: number }> {
+    for (let left = tries; left > 0; ) {
+      throwIfAborted(signal)
+      const outcome = await attempt(lock, await settleAsides(this.#context))
+      if (outcome.isDone) return outcome
+      left -= 1
+      if (!(await lock.isHeld())) return { isDone: false, left }
+    }
+    throw changedError(this.#context.paths.indexFilePath)
   }
 
   /** Does nothing as long as every lock was held to its end. */

@@ -18,7 +18,8 @@ import { locateMemory } from './locate.ts'
 import type { Attempt, LockedAttempt } from './locked-change.ts'
 import { RETRY, runLocked } from './locked-change.ts'
 import type { Lock } from './lock.ts'
-import { holds, removeVersion } from './remove-version.ts'
+import { removeVersion, sameFile } from './remove-version.ts'
+import { dropNeedlessCopy, hasOurCopy } from './trash-copy.ts'
 import { pruneTrash, writeTrash } from './trash.ts'
 import { unconfirmedError } from './unconfirmed.ts'
 
@@ -67,20 +68,16 @@ async function attemptRemoval(
     sessionId: sessionId ?? null,
   }
   const { path: trashPath } = await writeTrash(context, record, file, Date.now())
-  // A copy of a file that is still there would look like a forget to finish.
-  const dropCopy = (): Promise<void> =>
-    fileSystem.rm(trashPath, { force: true }).catch(() => undefined)
   let isRemoved = false
   try {
-    isRemoved = (await lock.isHeld()) && (await removeVersion(filePath, file, fileSystem))
+    const mayGo = (): Promise<boolean> => hasOurCopy(context, trashPath, lock)
+    isRemoved = await removeVersion(filePath, sameFile(file), fileSystem, { mayGo })
   } catch (error) {
-    if (await holds(filePath, file, fileSystem).catch(() => false)) await dropCopy()
     throw writeError(filePath, error)
+  } finally {
+    if (!isRemoved) await dropNeedlessCopy(context, trashPath, { filePath, file }, lock)
   }
-  if (!isRemoved) {
-    await dropCopy()
-    return RETRY
-  }
+  if (!isRemoved) return RETRY
   try {
     await syncDirectory(paths.root, fileSystem)
   } catch (error) {

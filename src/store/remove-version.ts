@@ -10,8 +10,10 @@
 import { basename, dirname } from 'node:path'
 import { MemoryError, errnoOf } from '../errors.ts'
 import { dropAside } from './aside.ts'
-import { moveIfAbsent, withRetries } from './atomic-write.ts'
+import type { StagedFile } from './atomic-write.ts'
+import { discardFile, moveIfAbsent, publishIfAbsent, withRetries } from './atomic-write.ts'
 import type { FileSystem } from './file-system.ts'
+import type { StableBytes } from './stable-read.ts'
 import { inodeOf, readStableBytes } from './stable-read.ts'
 import { asidePathOf, noteLeftOver } from './temporary-name.ts'
 
@@ -31,6 +33,11 @@ async function look(path: string, version: Version, fileSystem: FileSystem): Pro
   return isSameFile && read.bytes.equals(version.bytes) ? 'the version' : 'another version'
 }
 
+/** @returns a version of which only the very file is meant. */
+export function sameFile({ bytes, identity }: StableBytes): Version {
+  return { bytes, inode: inodeOf(identity) }
+}
+
 /**
  * Whether a file is a version.
  * @throws MemoryError when it cannot be read.
@@ -43,10 +50,19 @@ export async function holds(
   return (await look(path, version, fileSystem)) === 'the version'
 }
 
+/** Options of {@link removeVersion}. */
+export interface RemovalOptions {
+  /** Takes the place of what is removed, unless something newer has. */
+  replacement?: StagedFile
+  /** Asked last, while the file stands aside and nobody can come to count on it: whether it may go. */
+  mayGo?: () => Promise<boolean>
+}
+
 /**
  * Remove one version of a file; visible, not yet durable.
  * @param path - absolute path; a file that is gone already counts as removed.
- * @returns `false` when another version stood there; it stands there still.
+ * @returns `false` when another version stood there or it may not go: it stands there still, or as
+ *   whoever took the lock over has left it. Then nothing of a replacement is left.
  * @throws the system's error or a MemoryError; the file is then as before, or stands aside when it
  *   could not be put back either: the message says so.
  */
@@ -54,6 +70,22 @@ export async function removeVersion(
   path: string,
   version: Version,
   fileSystem: FileSystem,
+  { mayGo, replacement }: RemovalOptions = {},
+): Promise<boolean> {
+  let isGone = false
+  try {
+    isGone = await moveOutOfTheWay(path, version, fileSystem, { mayGo, replacement })
+    return isGone
+  } finally {
+    if (replacement !== undefined) await discardFile(replacement, fileSystem)
+  }
+}
+
+async function moveOutOfTheWay(
+  path: string,
+  version: Version,
+  fileSystem: FileSystem,
+  { mayGo, replacement }: { mayGo: RemovalOptions['mayGo']; replacement: StagedFile | undefined },
 ): Promise<boolean> {
   const sight = await look(path, version, fileSystem)
   if (sight !== 'the version') return sight === 'nothing'
@@ -67,40 +99,36 @@ export async function removeVersion(
     await fileSystem.unlink(path)
     return true
   }
-  let moved: Sight = 'another version'
   let failure: unknown
   try {
-    moved = await look(aside, version, fileSystem)
-    if (moved === 'the version') {
+    const isMeant = (await look(aside, version, fileSystem)) === 'the version'
+    if (isMeant && (mayGo === undefined || (await mayGo()))) {
+      if (replacement !== undefined) await publishIfAbsent(replacement, fileSystem)
       await withRetries(() => fileSystem.unlink(aside))
       return true
     }
   } catch (error) {
+    // Whoever took our lock over has settled it: all is to be decided anew.
+    if (errnoOf(error) === 'ENOENT') return false
     failure = error
   }
-  const isBack = moved !== 'nothing' && (await putBack(aside, path, fileSystem))
-  // Whoever took our lock over has settled it, perhaps by putting it back.
-  if (!isBack) return removeVersion(path, version, fileSystem)
+  await putBack(aside, path, fileSystem)
   if (failure !== undefined) throw aboutFile(path, aside, failure)
   return false
 }
 
-/**
- * Give a file its name back. One whose name is taken stays aside for the next change.
- * @returns `false` when it is aside no more.
- */
-async function putBack(aside: string, path: string, fileSystem: FileSystem): Promise<boolean> {
+/** Give a file its name back. One whose name is taken stays aside for the next change. */
+async function putBack(aside: string, path: string, fileSystem: FileSystem): Promise<void> {
   let hasName: boolean
   try {
     hasName = await moveIfAbsent(aside, path, fileSystem)
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return false
+    if (errnoOf(error) === 'ENOENT') return
     noteLeftOver(aside)
     throw leftAside(path, aside, error)
   }
   if (hasName) await dropAside(aside, dirname(path), fileSystem).catch(() => noteLeftOver(aside))
   else noteLeftOver(aside)
-  return true
 }
 
 function leftAside(path: string, aside: string, cause: unknown): MemoryError {

@@ -10,7 +10,7 @@
 import { dirname } from 'node:path'
 import { MemoryError } from '../errors.ts'
 import type { StagedFile } from './atomic-write.ts'
-import { discardFile, publishFile, publishIfAbsent, stageFile } from './atomic-write.ts'
+import { discardFile, publishIfAbsent, stageFile } from './atomic-write.ts'
 import type { StoreContext } from './context.ts'
 import { syncDirectory, writeError } from './directories.ts'
 import type { FileSystem } from './file-system.ts'
@@ -27,63 +27,83 @@ export interface PublishedFile {
   previous: StableBytes | undefined
   /** Whether it was renamed into place. */
   isVisible: boolean
+  /** See `RemovalOptions`. */
+  mayGo?: () => Promise<boolean>
 }
 
 /** A version of a file; without a mode it becomes a new file's. */
 export type FileVersion = Pick<StableBytes, 'bytes' | 'mtimeMs'> & { mode?: number }
 
-/**
- * Stage a version with its time; where the time cannot be set it is the present one.
- * @throws as `stageFile`; no temp file is left.
- */
-export async function stageVersion(
+/** Give a published version its time; where it cannot be set it is the present one. */
+async function setTime(
   filePath: string,
-  { bytes, mode, mtimeMs }: FileVersion,
+  { mtimeMs }: FileVersion,
   fileSystem: FileSystem,
-): Promise<StagedFile> {
-  const staged = await stageFile(filePath, bytes, { fileSystem, replaced: { mode } })
+): Promise<void> {
   const seconds = mtimeMs / 1000
-  await fileSystem.utimes(staged.temporaryPath, seconds, seconds).catch(() => undefined)
-  return staged
+  await fileSystem.utimes(filePath, seconds, seconds).catch(() => undefined)
 }
 
 /**
- * Make a file that is gone as it was, unless something stands there. Visible, not yet durable.
- * @returns `false` when something stood there: it stands there still.
+ * Make a file that is gone as it was, with its time, unless something stands there. Visible, not yet
+ * durable.
+ * @param mayPublish - asked right before.
+ * @returns the new file; `undefined` when something stood there, which stands there still, or it may
+ *   not.
  * @throws as `stageFile` and `publishIfAbsent`; nothing was made.
  */
 export async function restoreFile(
   filePath: string,
   version: FileVersion,
   fileSystem: FileSystem,
-): Promise<boolean> {
-  return publishIfAbsent(await stageVersion(filePath, version, fileSystem), fileSystem)
+  mayPublish?: () => Promise<boolean>,
+): Promise<StagedFile | undefined> {
+  const { bytes, mode } = version
+  const staged = await stageFile(filePath, bytes, { fileSystem, replaced: { mode } })
+  if (mayPublish !== undefined && !(await mayPublish())) {
+    await discardFile(staged, fileSystem)
+    return undefined
+  }
+  if (!(await publishIfAbsent(staged, fileSystem))) return undefined
+  await setTime(filePath, version, fileSystem)
+  return staged
 }
 
+/** Tries to remove a file that others put back meanwhile. */
+const REMOVAL_ATTEMPTS = 3
+
 /**
- * Put one visible file back; durable when the promise resolves.
+ * Put one visible file back.
+ * @returns whether that is durable.
  * @throws the system's error or a MemoryError; the file is then as the transaction wrote it, or kept
  *   aside as the message says.
  */
-export async function putBack(file: PublishedFile, context: StoreContext): Promise<void> {
-  const { fileSystem } = context
-  const { content, filePath, inode, previous } = file
+export async function putBack(
+  { content, filePath, inode, mayGo, previous }: PublishedFile,
+  { fileSystem }: StoreContext,
+): Promise<boolean> {
   const ours = { bytes: content, inode }
-  if (previous === undefined) {
-    if (await removeVersion(filePath, ours, fileSystem))
-      await syncDirectory(dirname(filePath), fileSystem)
-    return
+  for (let attempt = 0; attempt < REMOVAL_ATTEMPTS; attempt += 1) {
+    const replacement =
+      previous === undefined
+        ? {}
+        : {
+            replacement: await stageFile(filePath, previous.bytes, {
+              fileSystem,
+              replaced: { mode: previous.mode },
+            }),
+          }
+    const options = { ...replacement, ...(mayGo && { mayGo }) }
+    if (await removeVersion(filePath, ours, fileSystem, options)) break
+    if (!(await holds(filePath, ours, fileSystem))) return true
   }
-  const staged = await stageVersion(filePath, previous, fileSystem)
-  let isOurs = false
+  if (previous !== undefined) await setTime(filePath, previous, fileSystem)
   try {
-    isOurs = await holds(filePath, ours, fileSystem)
-  } finally {
-    if (!isOurs) await discardFile(staged, fileSystem)
+    await syncDirectory(dirname(filePath), fileSystem)
+    return true
+  } catch {
+    return false
   }
-  if (!isOurs) return
-  await publishFile(staged, fileSystem)
-  await syncDirectory(dirname(filePath), fileSystem)
 }
 
 /**
@@ -100,9 +120,10 @@ export async function rollBack(
 ): Promise<unknown> {
   const visible = published.filter((file) => file.isVisible)
   const left: string[] = []
+  let isDurable = true
   for (const file of visible) {
     try {
-      await putBack(file, context)
+      if (!(await putBack(file, context))) isDurable = false
     } catch (cause) {
       const reason = writeError(file.filePath, cause)
       left.push(reason instanceof MemoryError ? reason.message : file.filePath)
@@ -110,9 +131,10 @@ export async function rollBack(
   }
   if (visible.length === 0 || !(error instanceof Error)) return error
   if (!(error instanceof MemoryError) && left.length === 0) return error
+  const doubt = isDurable ? '' : ', but that could not be confirmed'
   const outcome =
     left.length === 0
-      ? 'the index was not updated and the memory files are as before'
+      ? `the index was not updated and the memory files are as before${doubt}`
       : `the index was not updated, and the memory file could not be put back: ${left.join('; ')}`
   return withOutcome(error, outcome)
 }

@@ -79,7 +79,6 @@ async function runAttempts(
 ): Promise<void> {
   const { fileSystem, lockPath, lockTimes: times, paths } = context
   await ensureDirectories(paths.root, fileSystem)
-  let isHeld = false
   for (let left = CHANGE_ATTEMPTS; left > 0; ) {
     const startedMs = Date.now()
     givingUp.isWaiting = true
@@ -91,12 +90,15 @@ async function runAttempts(
       if (lock.hadToWait) await ensureDirectories(paths.root, fileSystem)
       await sweepLitter(context, lock)
       // An index that another program has changed is read again under the same lock.
-      for (isHeld = true; isHeld && left > 0; left -= 1) {
+      for (let isHeld = true; isHeld; ) {
         outcome = await transaction.attempt(lock)
         if (outcome === 'published') break
+        left -= 1
         isHeld = await lock.isHeld()
+        if (isHeld && left === 0) throw changedError(paths.indexFilePath)
       }
     } catch (error) {
+      outcome = 'published'
       await transaction.fail(error)
     } finally {
       wasHeld = await lock.release()
@@ -107,5 +109,5 @@ async function runAttempts(
     }
     return
   }
-  throw isHeld ? changedError(paths.indexFilePath) : takenOverError(lockPath)
+  throw takenOverError(lockPath)
 }

@@ -250,7 +250,7 @@ export async function copiesOf(context: StoreContext, fileName: string): Promise
 }
 
 /**
- * Whether the newest copy of a memory file is the same as it, byte by byte.
+ * Whether a copy of a memory file is the same as it, byte by byte.
  * @throws MemoryError when that cannot be told.
  */
 export async function hasCopyInTrash(
@@ -258,8 +258,10 @@ export async function hasCopyInTrash(
   fileName: string,
   bytes: Buffer,
 ): Promise<boolean> {
-  const [item] = await copiesOf(context, fileName)
-  return item !== undefined && (await readTrashedFile(item, context)).bytes.equals(bytes)
+  for (const item of await copiesOf(context, fileName)) {
+    if ((await readTrashedFile(item, context)).bytes.equals(bytes)) return true
+  }
+  return false
 }
 
 /**

@@ -25,8 +25,9 @@ import type { Lock } from './lock.ts'
 import { holds } from './remove-version.ts'
 import { restoreFile, rollBack, withOutcome } from './rollback.ts'
 import { readStableBytes } from './stable-read.ts'
+import { hasOurCopy } from './trash-copy.ts'
 import type { TrashItem, TrashedFile } from './trash.ts'
-import { copiesOf, hasCopyInTrash, newestCopy, readTrashedFile } from './trash.ts'
+import { copiesOf, newestCopy, readTrashedFile } from './trash.ts'
 import { unconfirmedError } from './unconfirmed.ts'
 
 /** A memory that was had back. */
@@ -36,11 +37,18 @@ export interface RestoredMemory {
   title: string
 }
 
+/** What an undo has made visible. */
+interface Restored {
+  item: TrashItem
+  trashed: TrashedFile
+  inode: string | undefined
+}
+
 class Undoing {
   readonly #context: StoreContext
   readonly #fileName: string | undefined
   /** Once the file is visible: what has been restored, also by an earlier try. */
-  #restored: { memory: RestoredMemory; trashed: TrashedFile } | undefined
+  #restored: Restored | undefined
 
   constructor(context: StoreContext, fileName: string | undefined) {
     this.#context = context
@@ -51,15 +59,12 @@ class Undoing {
     lock: Lock,
     unsettled: ReadonlyMap<string, unknown>,
   ): Promise<Attempt<RestoredMemory>> {
-    const item = await this.#wantedItem()
-    // After a try that lost its lock somebody else may have finished it.
-    if (item === undefined) return { isDone: true, value: await this.#finishedByOthers() }
+    const { item, trashed } = await this.#wanted()
     const { fileName, title } = item.record
     assertSettled(fileName, unsettled)
     const memory = { fileName, filePath: memoryFilePath(this.#context, fileName), title }
-    const trashed = await readTrashedFile(item, this.#context)
     try {
-      if (!(await this.#publish(item, memory, trashed, lock))) return RETRY
+      if (!(await this.#publish(item, memory.filePath, trashed, lock))) return RETRY
     } catch (error) {
       throw await this.#takeBack(writeError(memory.filePath, error), lock)
     }
@@ -81,49 +86,54 @@ class Undoing {
    */
   async #takeBack(cause: unknown, lock: Lock): Promise<unknown> {
     if (this.#restored === undefined) return cause
-    const { memory, trashed } = this.#restored
-    const { bytes } = trashed
-    const isSafe = await hasCopyInTrash(this.#context, memory.fileName, bytes).catch(() => false)
-    if (!isSafe || !(await lock.isHeld())) return cause
+    const { inode, item, trashed } = this.#restored
+    if (!(await hasOurCopy(this.#context, item.path, lock))) return cause
     this.#restored = undefined
-    const { filePath } = memory
-    const published = { filePath, content: bytes, inode: undefined, previous: undefined }
-    return rollBack(this.#context, [{ ...published, isVisible: true }], cause)
+    const filePath = memoryFilePath(this.#context, item.record.fileName)
+    const published = { filePath, content: trashed.bytes, inode, previous: undefined }
+    const mayGo = (): Promise<boolean> => hasOurCopy(this.#context, item.path, lock)
+    return rollBack(this.#context, [{ ...published, isVisible: true, mayGo }], cause)
   }
 
-  async #finishedByOthers(): Promise<RestoredMemory> {
+  /**
+   * What is to be had back. The copy of a file that an earlier try has restored may be gone: another
+   * undo has finished it, or a purge did not know of the file. It is finished here.
+   */
+  async #wanted(): Promise<{ item: TrashItem; trashed: TrashedFile }> {
     const { fileSystem } = this.#context
-    if (this.#restored !== undefined) {
-      const { memory, trashed } = this.#restored
-      this.#restored = undefined
-      if (await holds(memory.filePath, trashed, fileSystem)) return memory
+    const restored = this.#restored
+    const fileName = this.#fileName ?? restored?.item.record.fileName
+    const item =
+      fileName === undefined
+        ? await newestCopy(this.#context)
+        : (await copiesOf(this.#context, fileName))[0]
+    if (item !== undefined) return { item, trashed: await readTrashedFile(item, this.#context) }
+    if (restored !== undefined) {
+      const filePath = memoryFilePath(this.#context, restored.item.record.fileName)
+      if (await holds(filePath, restored.trashed, fileSystem)) return restored
     }
+    this.#restored = undefined
     throw new MemoryError('NOT_FOUND', 'nothing to undo: no such memory is in the trash')
-  }
-
-  async #wantedItem(): Promise<TrashItem | undefined> {
-    const fileName = this.#fileName ?? this.#restored?.memory.fileName
-    if (fileName === undefined) return newestCopy(this.#context)
-    return (await copiesOf(this.#context, fileName))[0]
   }
 
   /** File, durable, then line. @returns `false` when the lock was lost or another file took the name. */
   async #publish(
     item: TrashItem,
-    memory: RestoredMemory,
+    filePath: string,
     trashed: TrashedFile,
     lock: Lock,
   ): Promise<boolean> {
     const { bytes } = trashed
-    const { filePath } = memory
     const { fileSystem, paths } = this.#context
     const present = await readStableBytes(filePath, { fileSystem })
     if (present !== undefined && !present.bytes.equals(bytes)) throw existsAgain(filePath)
     const index = await readIndexVersion(this.#context)
     if (!(await lock.isHeld())) return false
     if (present === undefined) {
-      if (!(await restoreFile(filePath, trashed, fileSystem))) return false
-      this.#restored = { memory, trashed }
+      const mayPublish = (): Promise<boolean> => hasOurCopy(this.#context, item.path, lock)
+      const file = await restoreFile(filePath, trashed, fileSystem, mayPublish)
+      if (file === undefined) return false
+      this.#restored = { item, trashed, inode: file.inode }
       await syncDirectory(paths.root, fileSystem)
     }
     const text = withEntry(index.text, item, bytes)

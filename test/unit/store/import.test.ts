@@ -149,7 +149,7 @@ describe('an import', () => {
     const memory = await testMemory()
     const path = join(memory.paths.root, 'tide.md')
     const watched = watchFileSystem(async ({ name, path: temporary }) => {
-      const isOfTide = name === 'utimes' && temporary.includes('tide.md')
+      const isOfTide = name === 'link' && temporary.includes('tide.md')
       if (isOfTide) await writeFile(path, 'came first')
     })
     const items = await importMemories(await source(FILES), memory.paths, watched.fileSystem)

@@ -2,10 +2,17 @@
 import { mkdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import type { FileSystemCall } from '../../support/faulty-file-system.mjs'
+import {
+  FILES,
+  LINE,
+  emptyTrash,
+  forgottenMemory,
+  isIndexStaging,
+  isRemoval,
+  undoneByAnother,
+} from '../../support/another-writer.ts'
 import { failMatching } from '../../support/faulty-file-system.mjs'
 import { isIndexRename, once } from '../../support/store-calls.ts'
-import type { TestMemory } from '../../support/test-memory.ts'
 import {
   anotherStore,
   fileOf,
@@ -17,37 +24,6 @@ import {
   testMemory,
   watchedMemory,
 } from '../../support/test-memory.ts'
-
-const LINE = '- [Rule](rule.md) — hook'
-const FILES = { 'MEMORY.md': `${LINE}\n`, 'rule.md': 'body\n' }
-
-async function emptyTrash({ paths }: TestMemory): Promise<void> {
-  await rm(join(paths.root, '.trash'), { recursive: true, force: true })
-  await mkdir(join(paths.root, '.trash'))
-}
-
-/** The new index is written, and not yet compared with the present one. */
-function isIndexStaging({ name, path }: FileSystemCall): boolean {
-  return name === 'handle.sync' && path.includes('.MEMORY.md.tmp-')
-}
-
-/** What another process leaves that has undone the forget, lock included. */
-async function undoneByAnother(memory: TestMemory): Promise<void> {
-  await takeLockAway(memory)
-  await givenFiles(memory, FILES)
-  await emptyTrash(memory)
-}
-
-async function forgottenMemory(): ReturnType<typeof watchedMemory> {
-  const world = await watchedMemory()
-  await givenFiles(world.memory, FILES)
-  await world.memory.store.forget({ fileName: 'rule.md' })
-  return world
-}
-
-function isRemoval({ name, path }: FileSystemCall): boolean {
-  return name === 'rename' && path.endsWith('/rule.md')
-}
 
 describe('an undo', () => {
   test('that another one finishes has happened', async () => {
