@@ -19,7 +19,7 @@ import { publishIndex, readIndexVersion } from './index-bytes.ts'
 import type { LocatedMemory, MemoryReference } from './locate.ts'
 import { locateCopied, locateMemory } from './locate.ts'
 import type { Attempt } from './locked-change.ts'
-import { RETRY, runLocked, takenOverError } from './locked-change.ts'
+import { RETRY, runLocked } from './locked-change.ts'
 import type { Lock } from './lock.ts'
 import { holds, removeVersion, sameFile } from './remove-version.ts'
 import { restoreFile, withOutcome } from './rollback.ts'
@@ -297,7 +297,7 @@ class Forgetting {
     const { fileSystem } = this.#context
     for (const { path } of this.#olderCopies ?? []) {
       try {
-        if (!(await lock.isHeld())) throw takenOverError(this.#context.lockPath)
+        if (!(await lock.isHeld())) throw lostLock(path)
         await fileSystem.rm(path, { force: true })
         await syncDirectory(dirname(path), fileSystem)
       } catch (error) {
@@ -305,6 +305,11 @@ class Forgetting {
       }
     }
   }
+}
+
+function lostLock(path: string): MemoryError {
+  const message = `the lock was lost before the copy ${path} could be removed; purge again`
+  return new MemoryError('LOCK_LOST', message, { path })
 }
 
 function forgotten(

@@ -204,7 +204,9 @@ class Import {
   async takeBack(error: unknown, lock: Lock | undefined): Promise<unknown> {
     if (this.#isIndexed || this.#published.length === 0) return error
     if ((await lock?.isHeld()) === true) {
-      return rollBack(this.#context, this.#published, error)
+      const mayGo = async (): Promise<boolean> => lock?.isHeld() ?? false
+      const published = this.#published.map((file) => ({ ...file, mayGo }))
+      return rollBack(this.#context, published, error)
     }
     if (!(error instanceof Error)) return error
     return withOutcome(error, 'the copied files stay; doctor fix gives them lines in the index')

@@ -11,7 +11,13 @@ import { basename, dirname } from 'node:path'
 import { MemoryError, errnoOf } from '../errors.ts'
 import { dropAside } from './aside.ts'
 import type { StagedFile } from './atomic-write.ts'
-import { discardFile, moveIfAbsent, publishIfAbsent, withRetries } from './atomic-write.ts'
+import {
+  discardFile,
+  moveIfAbsent,
+  publishFile,
+  publishIfAbsent,
+  withRetries,
+} from './atomic-write.ts'
 import type { FileSystem } from './file-system.ts'
 import type { StableBytes } from './stable-read.ts'
 import { inodeOf, readStableBytes } from './stable-read.ts'
@@ -96,15 +102,16 @@ async function moveOutOfTheWay(
     if (errnoOf(error) === 'ENOENT') return true
     // The name is too long to be moved aside; only a hand gives such a one.
     if (errnoOf(error) !== 'ENAMETOOLONG') throw error
-    await fileSystem.unlink(path)
+    if (mayGo !== undefined && !(await mayGo())) return false
+    if (replacement === undefined) await fileSystem.unlink(path)
+    else await publishFile(replacement, fileSystem)
     return true
   }
   let failure: unknown
   try {
     const isMeant = (await look(aside, version, fileSystem)) === 'the version'
     if (isMeant && (mayGo === undefined || (await mayGo()))) {
-      if (replacement !== undefined) await publishIfAbsent(replacement, fileSystem)
-      await withRetries(() => fileSystem.unlink(aside))
+      await removeAside(aside, fileSystem, replacement)
       return true
     }
   } catch (error) {
@@ -115,6 +122,21 @@ async function moveOutOfTheWay(
   await putBack(aside, path, fileSystem)
   if (failure !== undefined) throw aboutFile(path, aside, failure)
   return false
+}
+
+/** Remove what stands aside; once something has taken its place its name is only litter. */
+async function removeAside(
+  aside: string,
+  fileSystem: FileSystem,
+  replacement: StagedFile | undefined,
+): Promise<void> {
+  const isReplaced = replacement !== undefined && (await publishIfAbsent(replacement, fileSystem))
+  try {
+    await withRetries(() => fileSystem.unlink(aside))
+  } catch (error) {
+    if (!isReplaced) throw error
+    if (errnoOf(error) !== 'ENOENT') noteLeftOver(aside)
+  }
 }
 
 /** Give a file its name back. One whose name is taken stays aside for the next change. */

@@ -34,14 +34,28 @@ export interface PublishedFile {
 /** A version of a file; without a mode it becomes a new file's. */
 export type FileVersion = Pick<StableBytes, 'bytes' | 'mtimeMs'> & { mode?: number }
 
-/** Give a published version its time; where it cannot be set it is the present one. */
-async function setTime(
+function stageVersion(
   filePath: string,
+  { bytes, mode }: FileVersion,
+  fileSystem: FileSystem,
+): Promise<StagedFile> {
+  return stageFile(filePath, bytes, { fileSystem, replaced: { mode } })
+}
+
+/** Give a file that was just published its time, if it can be set and nobody has replaced it since. */
+async function setTime(
+  { inode, target }: StagedFile,
   { mtimeMs }: FileVersion,
   fileSystem: FileSystem,
 ): Promise<void> {
-  const seconds = mtimeMs / 1000
-  await fileSystem.utimes(filePath, seconds, seconds).catch(() => undefined)
+  try {
+    const { dev, ino } = await fileSystem.lstat(target, { bigint: true })
+    if (`${dev}:${ino}` !== inode) return
+    const seconds = mtimeMs / 1000
+    await fileSystem.utimes(target, seconds, seconds)
+  } catch {
+    // The present time is only less exact.
+  }
 }
 
 /**
@@ -58,14 +72,13 @@ export async function restoreFile(
   fileSystem: FileSystem,
   mayPublish?: () => Promise<boolean>,
 ): Promise<StagedFile | undefined> {
-  const { bytes, mode } = version
-  const staged = await stageFile(filePath, bytes, { fileSystem, replaced: { mode } })
+  const staged = await stageVersion(filePath, version, fileSystem)
   if (mayPublish !== undefined && !(await mayPublish())) {
     await discardFile(staged, fileSystem)
     return undefined
   }
   if (!(await publishIfAbsent(staged, fileSystem))) return undefined
-  await setTime(filePath, version, fileSystem)
+  await setTime(staged, version, fileSystem)
   return staged
 }
 
@@ -83,21 +96,19 @@ export async function putBack(
   { fileSystem }: StoreContext,
 ): Promise<boolean> {
   const ours = { bytes: content, inode }
-  for (let attempt = 0; attempt < REMOVAL_ATTEMPTS; attempt += 1) {
-    const replacement =
-      previous === undefined
-        ? {}
-        : {
-            replacement: await stageFile(filePath, previous.bytes, {
-              fileSystem,
-              replaced: { mode: previous.mode },
-            }),
-          }
-    const options = { ...replacement, ...(mayGo && { mayGo }) }
-    if (await removeVersion(filePath, ours, fileSystem, options)) break
-    if (!(await holds(filePath, ours, fileSystem))) return true
+  let isGone = false
+  for (let left = REMOVAL_ATTEMPTS; left > 0 && !isGone; left -= 1) {
+    const replacement = previous && (await stageVersion(filePath, previous, fileSystem))
+    const options = { ...(replacement && { replacement }), ...(mayGo && { mayGo }) }
+    isGone = await removeVersion(filePath, ours, fileSystem, options)
+    if (!isGone && !(await holds(filePath, ours, fileSystem))) return true
+    if (isGone && replacement && previous) await setTime(replacement, previous, fileSystem)
   }
-  if (previous !== undefined) await setTime(filePath, previous, fileSystem)
+  if (!isGone) {
+    throw new MemoryError('LOCK_LOST', `${filePath} stays, as another process may count on it`, {
+      path: filePath,
+    })
+  }
   try {
     await syncDirectory(dirname(filePath), fileSystem)
     return true

@@ -88,11 +88,15 @@ class Undoing {
     if (this.#restored === undefined) return cause
     const { inode, item, trashed } = this.#restored
     if (!(await hasOurCopy(this.#context, item.path, lock))) return cause
-    this.#restored = undefined
     const filePath = memoryFilePath(this.#context, item.record.fileName)
     const published = { filePath, content: trashed.bytes, inode, previous: undefined }
     const mayGo = (): Promise<boolean> => hasOurCopy(this.#context, item.path, lock)
-    return rollBack(this.#context, [{ ...published, isVisible: true, mayGo }], cause)
+    const file = { ...published, isVisible: true, mayGo }
+    const error = await rollBack(this.#context, [file], cause)
+    const version = { bytes: trashed.bytes, inode }
+    const isThere = await holds(filePath, version, this.#context.fileSystem).catch(() => true)
+    if (!isThere) this.#restored = undefined
+    return isThere ? cause : error
   }
 
   /**

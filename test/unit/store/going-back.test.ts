@@ -5,6 +5,7 @@ import { failMatching } from '../../support/faulty-file-system.mjs'
 import { isFileRename, isIndexRename, isDirectoryFlush, once } from '../../support/store-calls.ts'
 import {
   fileOf,
+  givenFiles,
   linesOf,
   litterOf,
   memoryFilesOf,
@@ -166,4 +167,59 @@ test('an index whose flush fails is told as written but not confirmed, and nothi
   expect(await linesOf(memory)).toEqual(['- [mine](mine.md) — d'])
   expect(await memoryFilesOf(memory)).toEqual(['mine.md'])
   expect(await litterOf(memory)).toEqual([])
+})
+
+test('a replaced file whose name is too long to be moved aside gets its old bytes back', async () => {
+  const { memory, watched } = await watchedMemory({ lockTimes: TIMES })
+  const fileName = `${'n'.repeat(240)}.md`
+  await givenFiles(memory, {
+    'MEMORY.md': `- [Größe prüfen](${fileName}) — hook\n`,
+    [fileName]: 'old body\n',
+  })
+  watched.before = failMatching(isIndexRename, 'ENOSPC')
+  const saving = memory.store.save({ key: 'Größe prüfen', content: 'new', description: 'other' })
+  await expect(saving).rejects.toMatchObject({
+    errno: 'ENOSPC',
+    message: expect.stringMatching(/the memory files are as before$/u) as string,
+  })
+  // Once by the save, once on the way back.
+  expect(watched.calls.filter(({ to }) => to?.endsWith(`/${fileName}`) === true)).toHaveLength(2)
+  expect(await memoryFilesOf(memory)).toEqual([fileName])
+  expect(await fileOf(memory, fileName)).toBe('old body\n')
+  expect(await litterOf(memory)).toEqual([])
+})
+
+test('an old file that is back counts as such, also when the new one stands aside still', async () => {
+  const { memory, watched } = await watchedMemory({ lockTimes: TIMES })
+  await memory.store.save({ key: 'rule', content: 'old' })
+  const path = join(memory.paths.root, 'rule.md')
+  await utimes(path, 1_700_000_000, 1_700_000_000)
+  const before = await snapshotOf(memory)
+  watched.before = (call) => {
+    failMatching(isIndexRename, 'EIO')(call)
+    failMatching(({ name, path: at }) => name === 'unlink' && at.includes('.aside-'), 'EIO')(call)
+  }
+  const saving = memory.store.save({ key: 'rule', content: 'mine', description: 'other' })
+  await expect(saving).rejects.toMatchObject({
+    message: expect.stringMatching(/the memory files are as before$/u) as string,
+  })
+  expect((await stat(path)).mtimeMs).toBe(1_700_000_000_000)
+  expect(before).toMatchObject({ 'rule.md': await fileOf(memory, 'rule.md') })
+})
+
+test('a failed undo says that its file is there when it may not be taken back', async () => {
+  const { memory, watched } = await watchedMemory({ lockTimes: TIMES })
+  await givenFiles(memory, { 'MEMORY.md': '- [Rule](rule.md)\n', 'rule.md': 'body\n' })
+  await memory.store.forget({ fileName: 'rule.md' })
+  watched.before = async (call) => {
+    if (call.to?.includes('.aside-') === true) await takeLockAway(memory).catch(() => {})
+    failMatching(isIndexRename, 'ENOSPC')(call)
+  }
+  await expect(memory.store.undo('rule.md')).rejects.toMatchObject({
+    message: expect.stringMatching(/the file is back, .* undo again to finish$/u) as string,
+  })
+  expect(await fileOf(memory, 'rule.md')).toBe('body\n')
+  watched.before = () => {}
+  await memory.store.undo('rule.md')
+  expect(await linesOf(memory)).toEqual(['- [Rule](rule.md)'])
 })
