@@ -88,3 +88,14 @@ test.each(documents)('every test that %s names is there', (name) => {
   if (name === 'docs/durability.md') expect(paths.length).toBeGreaterThan(20)
   for (const path of paths) expect(existsSync(join(root, path as string)), path).toBe(true)
 })
+
+test('the counts of every proof stand in the document', () => {
+  const [, block = ''] =
+    /<!-- proofs -->([^]*)<!-- \/proofs -->/u.exec(read('docs/durability.md')) ?? []
+  for (const proof of ['fault', 'power-cut', 'kill', 'fuzz', 'load']) {
+    expect(block, proof).toContain(`\n| ${proof} | `)
+  }
+  const numbers = [...block.matchAll(/(\d+) (?:broken|missing|errors)/gu)].map(([, count]) => count)
+  expect(numbers.length).toBeGreaterThan(4)
+  expect(new Set(numbers)).toEqual(new Set(['0']))
+})
