@@ -10,6 +10,9 @@ import type { ImportProgram } from '../store/import-source.ts'
 import { IMPORT_PROGRAMS } from '../store/import-source.ts'
 import type { ExportFormat } from './export.ts'
 import { EXPORT_FORMATS } from './export.ts'
+import type { Texts } from './texts-en.ts'
+
+type Problems = Texts['usageProblems']
 
 /** What is to be done. */
 export type ShellVerb =
@@ -29,7 +32,7 @@ export interface ShellRequest {
   task: ShellVerb
 }
 
-/** What the words come to; `message` is one line in English. */
+/** What the words come to; `message` is one line. */
 export type ParsedCall =
   | { kind: 'request'; request: ShellRequest }
   | { kind: 'help' }
@@ -80,68 +83,81 @@ function oneOf<Value extends string>(
   option: string,
   value: string | undefined,
   allowed: readonly Value[],
+  problems: Problems,
 ): Value {
   const found = allowed.find((candidate) => candidate === value)
   if (found !== undefined) return found
-  const got = value === undefined ? 'is missing' : `cannot be "${value}"`
-  throw new UsageError(`--${option} ${got}; write --${option} ${allowed.join(' or ')}`)
+  throw new UsageError(
+    value === undefined
+      ? problems.optionMissing(option, allowed)
+      : problems.optionValue(option, value, allowed),
+  )
 }
 
-function exportFormat({ format, json }: Values, file: string | undefined): ExportFormat {
-  if (format !== undefined)
-    return oneOf('format', format === 'md' ? 'markdown' : format, EXPORT_FORMATS)
+function exportFormat(
+  { format, json }: Values,
+  file: string | undefined,
+  problems: Problems,
+): ExportFormat {
+  if (format !== undefined) {
+    return oneOf('format', format === 'md' ? 'markdown' : format, EXPORT_FORMATS, problems)
+  }
   if (file !== undefined && file !== '-')
     return extname(file).toLowerCase() === '.json' ? 'json' : 'markdown'
   return json === true ? 'json' : 'markdown'
 }
 
-function needed(verb: string, words: readonly string[], what: string): string {
+function needed(words: readonly string[], problem: string): string {
   const text = words.join(' ').trim()
-  if (text === '') throw new UsageError(`${verb} needs ${what}`)
+  if (text === '') throw new UsageError(problem)
   return text
 }
 
-function noMore(verb: string, words: readonly string[], allowed: number): void {
-  if (words.length > allowed) throw new UsageError(`${verb} takes no "${words[allowed] ?? ''}"`)
-}
-
-function parseTask(verb: ShellVerb['verb'], words: string[], values: Values): ShellVerb {
+function parseTask(
+  verb: ShellVerb['verb'],
+  words: string[],
+  values: Values,
+  problems: Problems,
+): ShellVerb {
+  const noMore = (allowed: number): void => {
+    const [word] = words.slice(allowed)
+    if (word !== undefined) throw new UsageError(problems.takesNoWord(verb, word))
+  }
   switch (verb) {
     case 'show':
-      return { verb, words: needed(verb, words, 'a title or file name') }
+      return { verb, words: needed(words, problems.needsName(verb)) }
     case 'search':
-      return { verb, words: needed(verb, words, 'words to look for') }
+      return { verb, words: needed(words, problems.needsWords(verb)) }
     case 'forget':
       return {
         verb,
-        words: needed(verb, words, 'a title or file name'),
+        words: needed(words, problems.needsName(verb)),
         purge: values.purge === true,
       }
     case 'undo':
       return { verb, words: words.length === 0 ? undefined : words.join(' ') }
     case 'doctor':
-      noMore(verb, words, words[0] === 'fix' ? 1 : 0)
+      noMore(words[0] === 'fix' ? 1 : 0)
       return { verb, fix: words[0] === 'fix' }
     case 'import':
-      noMore(verb, words, 0)
+      noMore(0)
       return {
         verb,
-        program: oneOf('from', values.from, IMPORT_PROGRAMS),
+        program: oneOf('from', values.from, IMPORT_PROGRAMS, problems),
         folder: values.folder,
         apply: values.apply === true,
       }
     case 'export':
-      noMore(verb, words, 0)
-      if (values.output === '')
-        throw new UsageError('--output needs a file, or - for the standard output')
+      noMore(0)
+      if (values.output === '') throw new UsageError(problems.emptyOutput)
       return {
         verb,
         file: values.output,
-        format: exportFormat(values, values.output),
+        format: exportFormat(values, values.output, problems),
         force: values.force === true,
       }
     default:
-      noMore(verb, words, 0)
+      noMore(0)
       return { verb }
   }
 }
@@ -159,19 +175,19 @@ function parseValues(argv: readonly string[]): { values: Values; positionals: st
   }
 }
 
-function parse(argv: readonly string[], cwd: string): ParsedCall {
+function parse(argv: readonly string[], cwd: string, problems: Problems): ParsedCall {
   const { values, positionals } = parseValues(argv)
   if (values.version === true) return { kind: 'version' }
   const [verb, ...words] = positionals
   if (values.help === true || verb === 'help') return { kind: 'help' }
   if (!isVerb(verb)) {
-    throw new UsageError(verb === undefined ? 'a command is missing' : `"${verb}" is no command`)
+    throw new UsageError(verb === undefined ? problems.noCommand : problems.notACommand(verb))
   }
   const allowed = new Set<string>([...COMMON, ...OWN[verb]])
   const foreign = Object.keys(values).find((name) => !allowed.has(name))
-  if (foreign !== undefined) throw new UsageError(`${verb} takes no --${foreign}`)
-  if (values.project === '') throw new UsageError('--project needs a directory')
-  const task = parseTask(verb, words, values)
+  if (foreign !== undefined) throw new UsageError(problems.takesNoOption(verb, foreign))
+  if (values.project === '') throw new UsageError(problems.emptyProject)
+  const task = parseTask(verb, words, values, problems)
   const project = resolve(cwd, values.project ?? '.')
   return { kind: 'request', request: { project, json: values.json === true, task } }
 }
@@ -180,10 +196,15 @@ function parse(argv: readonly string[], cwd: string): ParsedCall {
  * Parse a call.
  * @param argv - the words behind the program's name.
  * @param cwd - working directory, for relative paths.
+ * @param problems - what is told of wrong usage.
  */
-export function parseShellCall(argv: readonly string[], cwd: string): ParsedCall {
+export function parseShellCall(
+  argv: readonly string[],
+  cwd: string,
+  problems: Problems,
+): ParsedCall {
   try {
-    return parse(argv, cwd)
+    return parse(argv, cwd, problems)
   } catch (error) {
     if (!(error instanceof UsageError)) throw error
     return { kind: 'usage', message: error.message, json: argv.includes('--json') }

@@ -132,11 +132,15 @@ async function run(call: ShellCall): Promise<Outcome | { text: string; outcome: 
 }
 
 /** A project that is neither on the disk nor has a memory is a mistyped one. */
-async function missingProject({ request, scope }: ShellCall): Promise<Outcome | undefined> {
+async function missingProject({
+  options,
+  request,
+  scope,
+}: ShellCall): Promise<Outcome | undefined> {
   const { project } = request
   if (await directoryExists(project)) return undefined
   if (await directoryExists(scope.store.paths.root)) return undefined
-  const message = `${project} is no directory and has no memory; check --project`
+  const message = options.texts.noProjectThere(project)
   return { kind: 'failure', code: 'NO_PROJECT', message }
 }
 
@@ -178,7 +182,7 @@ async function runRequest(request: ShellRequest, io: ShellIo, options: RenderOpt
 export async function runCli(argv: readonly string[], io: ShellIo): Promise<number> {
   const language = languageOf([...localesOfEnvironment(io.env), io.systemLocale])
   const texts = textsOf(language)
-  const call = parseShellCall(argv, io.cwd)
+  const call = parseShellCall(argv, io.cwd, texts.usageProblems)
   if (call.kind === 'version') {
     io.write(`${io.version}\n`)
     return 0

@@ -48,6 +48,23 @@ Options: --project DIR (default: the current directory), --json, --help, --versi
 Exit codes: 0 done, 1 findings, nothing found or refused, 2 wrong usage,
             3 the disk or another process is in the way
 The memories lie in $DSH_HOME (default ~/.dsh). Run ${command} where for the exact place.`,
+  /** What is wrong with the words of a shell call; each is one line. */
+  usageProblems: {
+    noCommand: 'a command is missing',
+    notACommand: (word: string) => `"${word}" is no command`,
+    needsName: (verb: string) => `${verb} needs a title or file name`,
+    needsWords: (verb: string) => `${verb} needs words to look for`,
+    takesNoWord: (verb: string, word: string) => `${verb} takes no "${word}"`,
+    takesNoOption: (verb: string, option: string) => `${verb} takes no --${option}`,
+    optionMissing: (option: string, allowed: readonly string[]) =>
+      `--${option} is missing; write --${option} ${allowed.join(' or ')}`,
+    optionValue: (option: string, value: string, allowed: readonly string[]) =>
+      `--${option} cannot be "${value}"; write --${option} ${allowed.join(' or ')}`,
+    emptyOutput: '--output needs a file, or - for the standard output',
+    emptyProject: '--project needs a directory',
+  },
+  noProjectThere: (project: string) =>
+    `${project} is no directory and has no memory; check --project`,
   seeHelp: (command: string) => `Run ${command} --help for the commands and options.`,
   unknownVerb: (verb: string, command: string) =>
     `"${verb}" is none of the commands.\n\n${ENGLISH.usage(command)}`,

@@ -26,6 +26,21 @@ export const CHINESE: Texts = {
 选项：--project DIR（默认为当前目录）、--json、--help、--version
 退出码：0 完成，1 发现问题、没有找到或被拒绝，2 用法错误，3 磁盘或其他进程造成的障碍
 记忆保存在 $DSH_HOME（默认 ~/.dsh）下，运行 ${command} where 查看确切位置。`,
+  usageProblems: {
+    noCommand: '缺少命令',
+    notACommand: (word) => `没有“${word}”这个命令`,
+    needsName: (verb) => `${verb} 后面要写标题或文件名`,
+    needsWords: (verb) => `${verb} 后面要写查找的词`,
+    takesNoWord: (verb, word) => `${verb} 不接受“${word}”`,
+    takesNoOption: (verb, option) => `${verb} 不接受 --${option}`,
+    optionMissing: (option, allowed) =>
+      `缺少 --${option}；请写 --${option} ${allowed.join(' 或 ')}`,
+    optionValue: (option, value, allowed) =>
+      `--${option} 不能是“${value}”；请写 --${option} ${allowed.join(' 或 ')}`,
+    emptyOutput: '--output 后面要写文件，- 表示标准输出',
+    emptyProject: '--project 后面要写目录',
+  },
+  noProjectThere: (project) => `${project} 不是目录，也没有记忆；请检查 --project`,
   seeHelp: (command) => `运行 ${command} --help 查看命令和选项。`,
   unknownVerb: (verb, command) => `没有“${verb}”这个命令。\n\n${CHINESE.usage(command)}`,
   takesNothing: (call, rest) => `${call} 后面不写内容，因此不接受“${rest}”；它针对本会话的项目。`,

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { parseShellCall } from '../../../src/commands/shell-arguments.ts'
+import { ENGLISH } from '../../../src/commands/texts-en.ts'
 
 function parse(...argv: string[]) {
-  return parseShellCall(argv, '/work')
+  return parseShellCall(argv, '/work', ENGLISH.usageProblems)
 }
 
 function taskOf(...argv: string[]): unknown {

@@ -64,6 +64,23 @@ describe('a shell call', () => {
     expect((await run('show', 'nothing')).err).toContain('没有名为“nothing”的记忆')
   })
 
+  test.each([
+    [[], '查看和整理本项目的记忆'],
+    [['lst'], '没有“lst”这个命令'],
+    [['show'], 'show 后面要写标题或文件名'],
+    [['search'], 'search 后面要写查找的词'],
+    [['list', 'x'], 'list 不接受“x”'],
+    [['list', '--purge'], 'list 不接受 --purge'],
+    [['import'], '缺少 --from'],
+    [['import', '--from', 'vim'], '--from 不能是“vim”'],
+    [['list', '--project', '/nowhere/at/all'], '不是目录，也没有记忆'],
+  ])('tells wrong usage in the language of the person: %j', async (argv, part) => {
+    const { run } = await shell({ LC_ALL: 'zh_CN.UTF-8' })
+    const { code, err } = await run(...argv)
+    expect(code).toBe(2)
+    expect(err).toContain(part)
+  })
+
   test('tells wrong usage on the error output, as JSON when asked', async () => {
     const { run } = await shell()
     expect(await run('lst')).toMatchObject({ code: 2, out: '' })
