@@ -157,8 +157,8 @@ function renderMissing(outcome: MissingOutcome, { command, texts }: RenderOption
   const name = visibleLine(outcome.name)
   if (kind === 'ambiguous') return [texts.ambiguous(name), ...nameLines(candidates)].join('\n')
   const isUndo = verb === 'undo'
-  const first = isUndo ? texts.missingInTrash(name) : texts.missing(name, command)
-  if (candidates.length === 0) return first
+  const first = isUndo ? texts.missingInTrash(name) : texts.missing(name)
+  if (candidates.length === 0) return isUndo ? first : `${first} ${texts.listHint(command)}`
   return [first, isUndo ? texts.kept : texts.closest, ...nameLines(candidates)].join('\n')
 }
 

@@ -99,8 +99,8 @@ The memories lie in $DSH_HOME (default ~/.dsh). Run ${command} where for the exa
     `${count} of ${memories(searched)} with "${words}"`,
   noneFound: (searched: number, words: string) => `None of ${memories(searched)} has "${words}".`,
 
-  missing: (name: string, command: string) =>
-    `There is no memory "${name}"; ${command} list shows all.`,
+  missing: (name: string) => `There is no memory "${name}".`,
+  listHint: (command: string) => `${command} list shows all.`,
   missingInTrash: (name: string) => `No forgotten memory "${name}" is kept.`,
   kept: 'What is kept, forgotten last first:',
   nothingToUndo: 'There is nothing to undo: no forgotten memory is kept.',

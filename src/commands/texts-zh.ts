@@ -68,7 +68,8 @@ export const CHINESE: Texts = {
   found: (count, searched, words) => `${searched} 条记忆中有 ${count} 条包含“${words}”`,
   noneFound: (searched, words) => `${searched} 条记忆中没有包含“${words}”的。`,
 
-  missing: (name, command) => `没有名为“${name}”的记忆；用 ${command} list 查看全部。`,
+  missing: (name) => `没有名为“${name}”的记忆。`,
+  listHint: (command) => `用 ${command} list 查看全部。`,
   missingInTrash: (name) => `没有保留名为“${name}”的已忘记的记忆。`,
   kept: '保留的副本，最近忘记的在前：',
   nothingToUndo: '没有可以恢复的记忆。',

@@ -80,6 +80,7 @@ describe('/memory', () => {
     [' forget --purge', 'Which memory?'],
     [' doctor fxi', 'none of the commands'],
     [' show nothing', 'There is no memory "nothing"'],
+    [' show zzz', 'There is no memory "zzz". /memory list shows all.'],
     [' undo', 'nothing to undo'],
     [' list --project /tmp', 'takes nothing behind it'],
     [' why now', 'takes nothing behind it'],
