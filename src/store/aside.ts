@@ -14,7 +14,6 @@ import { moveIfAbsent, withRetries } from './atomic-write.ts'
 import type { StoreContext } from './context.ts'
 import { syncDirectory, writeError } from './directories.ts'
 import type { FileSystem } from './file-system.ts'
-import type { StableBytes } from './stable-read.ts'
 import { readStableBytes } from './stable-read.ts'
 import { fileNameOfAside } from './temporary-name.ts'
 import { hasCopyInTrash, writeTrash } from './trash.ts'
@@ -38,11 +37,6 @@ export function asideAt(path: string): Aside | undefined {
   return fileName === undefined ? undefined : { path, fileName }
 }
 
-/** @returns the bytes of a regular file; `undefined` when nothing stands there. */
-async function fileAt(path: string, fileSystem: FileSystem): Promise<StableBytes | undefined> {
-  return readStableBytes(path, { fileSystem })
-}
-
 /**
  * What a file that stands aside is needed for.
  * @throws MemoryError or the system's error when that cannot be told: it, what has its name, or its
@@ -50,9 +44,9 @@ async function fileAt(path: string, fileSystem: FileSystem): Promise<StableBytes
  */
 export async function needOf(context: StoreContext, { fileName, path }: Aside): Promise<AsideNeed> {
   const { fileSystem, paths } = context
-  const aside = await fileAt(path, fileSystem)
+  const aside = await readStableBytes(path, { fileSystem })
   if (aside === undefined) return 'nothing'
-  const present = await fileAt(join(paths.root, fileName), fileSystem)
+  const present = await readStableBytes(join(paths.root, fileName), { fileSystem })
   if (present?.bytes.equals(aside.bytes) === true) return 'nothing'
   if (await hasCopyInTrash(context, fileName, aside.bytes)) return 'nothing'
   return present === undefined ? 'return' : 'trash'
@@ -60,7 +54,7 @@ export async function needOf(context: StoreContext, { fileName, path }: Aside): 
 
 /** Keep a version that another one has the name of where undo finds it. */
 async function copyToTrash(context: StoreContext, { fileName, path }: Aside): Promise<void> {
-  const file = await fileAt(path, context.fileSystem)
+  const file = await readStableBytes(path, { fileSystem: context.fileSystem })
   if (file === undefined) return
   const { title = '' } = readMemoryHeader(file.bytes.toString('utf8'))
   const record = { fileName, title, indexLine: '', after: null, sessionId: null }

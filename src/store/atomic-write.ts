@@ -16,6 +16,7 @@ import { throwIfAborted } from './abort.ts'
 import { syncDirectory, writeError } from './directories.ts'
 import type { FileSystem } from './file-system.ts'
 import { localFileSystem } from './file-system.ts'
+import { inodeOf } from './stable-read.ts'
 import { noteLeftOver, temporaryPathOf } from './temporary-name.ts'
 
 /** Mode of files that are made: the owner alone. */
@@ -129,8 +130,7 @@ export async function stageFile(
       await writePieces(handle, piecesOf(content))
       if (mode !== undefined && mode !== NEW_FILE_MODE) await handle.chmod(mode)
       await handle.sync()
-      const { dev, ino } = await handle.stat({ bigint: true })
-      staged.inode = `${dev}:${ino}`
+      staged.inode = inodeOf(await handle.stat({ bigint: true }))
     } catch (error) {
       await handle.close().catch(() => undefined)
       throw error

@@ -27,13 +27,11 @@ const UNSYNCABLE = new Set(['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
 export function writeError(path: string, error: unknown): unknown {
   const errno = errnoOf(error)
   if (error instanceof MemoryError || errno === undefined || errno === 'ABORT_ERR') return error
-  const advice =
-    errno === 'ENOENT' ? 'its folder is not there' : 'check free space, permissions and the disk'
-  return new MemoryError('WRITE_FAILED', `${path} cannot be written (${errno}); ${advice}`, {
-    path,
-    errno,
-    cause: error,
-  })
+  return new MemoryError(
+    'WRITE_FAILED',
+    `${path} cannot be written (${errno}); check free space, permissions and the disk`,
+    { path, errno, cause: error },
+  )
 }
 
 /**

@@ -2,8 +2,9 @@
  * Looking over a memory and mending what can be mended without losing anything.
  *
  * Role: names what a crash, another program or a hand edit left behind, and says
- * what the repair would do before it does it. Never deletes a memory: a file is
- * removed only when an identical copy is in the trash. Looking takes no lock.
+ * what the repair would do before it does it. Never deletes a memory: bytes go
+ * only when the same are in the trash or under the memory's name. Looking takes
+ * no lock.
  */
 import type { Stats } from 'node:fs'
 import { basename, dirname, join } from 'node:path'

@@ -51,18 +51,18 @@ export interface LockedRunOptions {
  * more in the end, see `reconcileIndex`.
  * @param attempt - one try under a held lock; throws to give up.
  * @throws MemoryError `LOCK_LOST` when the tries lost their locks, `FILE_CHANGED` when another program
- *   kept writing the index, `LOCK_TIMEOUT`, or what `attempt`
- *   throws; one that says that the memory was changed when looking over failed.
+ *   kept writing the index, `LOCK_TIMEOUT`, or what `attempt` throws; one that says that the memory was
+ *   changed when looking over failed.
  */
 export async function runLocked<T>(
   context: StoreContext,
   attempt: LockedAttempt<T>,
-  { onFailure, signal }: LockedRunOptions = {},
+  options: LockedRunOptions = {},
 ): Promise<T> {
   const run = new LockedRun(context)
   let value: T
   try {
-    value = await run.result(attempt, { signal, ...(onFailure && { onFailure }) })
+    value = await run.result(attempt, options)
   } catch (error) {
     await run.lookOver().catch(() => undefined)
     throw error

@@ -43,8 +43,8 @@ export async function memoryAbove(path: string, env: Environment): Promise<strin
  * Write a file that a person asked for, mode 0600. Durable when the promise resolves.
  * @param path - absolute path.
  * @param mayReplace - whether a file of this name is replaced.
- * @throws MemoryError `INVALID_ARGUMENT` when something of this name exists and may not be replaced,
- *   or why it cannot be written; no half of it is left.
+ * @throws MemoryError `INVALID_ARGUMENT` when something of this name exists and may not be replaced, is
+ *   a directory, or lies in none, or why it cannot be written; no half of it is left.
  */
 export async function writeExportFile(
   path: string,
@@ -54,6 +54,11 @@ export async function writeExportFile(
 ): Promise<void> {
   if (await directoryExists(path, fileSystem)) {
     throw new MemoryError('INVALID_ARGUMENT', `${path} is a directory; name a file in it`, { path })
+  }
+  if (!(await directoryExists(dirname(path), fileSystem))) {
+    throw new MemoryError('INVALID_ARGUMENT', `${dirname(path)} is no directory; make it first`, {
+      path,
+    })
   }
   if (mayReplace) return writeFileAtomic(path, content, undefined, fileSystem)
   const staged = await stageFile(path, content, { fileSystem, replaced: { mode: undefined } })

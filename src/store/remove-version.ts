@@ -20,7 +20,7 @@ import {
 } from './atomic-write.ts'
 import type { FileSystem } from './file-system.ts'
 import type { StableBytes } from './stable-read.ts'
-import { inodeOf, readStableBytes } from './stable-read.ts'
+import { inodeIn, readStableBytes } from './stable-read.ts'
 import { asidePathOf, noteLeftOver } from './temporary-name.ts'
 
 /** A version of a file; with an inode only that very file is meant, and no other of the same bytes. */
@@ -35,13 +35,13 @@ type Sight = 'the version' | 'another version' | 'nothing'
 async function look(path: string, version: Version, fileSystem: FileSystem): Promise<Sight> {
   const read = await readStableBytes(path, { fileSystem })
   if (read === undefined) return 'nothing'
-  const isSameFile = version.inode === undefined || version.inode === inodeOf(read.identity)
+  const isSameFile = version.inode === undefined || version.inode === inodeIn(read.identity)
   return isSameFile && read.bytes.equals(version.bytes) ? 'the version' : 'another version'
 }
 
 /** @returns a version of which only the very file is meant. */
 export function sameFile({ bytes, identity }: StableBytes): Version {
-  return { bytes, inode: inodeOf(identity) }
+  return { bytes, inode: inodeIn(identity) }
 }
 
 /**
@@ -76,14 +76,12 @@ export async function removeVersion(
   path: string,
   version: Version,
   fileSystem: FileSystem,
-  { mayGo, replacement }: RemovalOptions = {},
+  options: RemovalOptions = {},
 ): Promise<boolean> {
-  let isGone = false
   try {
-    isGone = await moveOutOfTheWay(path, version, fileSystem, { mayGo, replacement })
-    return isGone
+    return await moveOutOfTheWay(path, version, fileSystem, options)
   } finally {
-    if (replacement !== undefined) await discardFile(replacement, fileSystem)
+    if (options.replacement !== undefined) await discardFile(options.replacement, fileSystem)
   }
 }
 
@@ -91,7 +89,7 @@ async function moveOutOfTheWay(
   path: string,
   version: Version,
   fileSystem: FileSystem,
-  { mayGo, replacement }: { mayGo: RemovalOptions['mayGo']; replacement: StagedFile | undefined },
+  { mayGo, replacement }: RemovalOptions,
 ): Promise<boolean> {
   const sight = await look(path, version, fileSystem)
   if (sight !== 'the version') return sight === 'nothing'

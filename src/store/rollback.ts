@@ -16,6 +16,7 @@ import { syncDirectory, writeError } from './directories.ts'
 import type { FileSystem } from './file-system.ts'
 import { holds, removeVersion } from './remove-version.ts'
 import type { StableBytes } from './stable-read.ts'
+import { inodeOf } from './stable-read.ts'
 
 /** A memory file as a transaction writes it. */
 export interface PublishedFile {
@@ -49,8 +50,7 @@ async function setTime(
   fileSystem: FileSystem,
 ): Promise<void> {
   try {
-    const { dev, ino } = await fileSystem.lstat(target, { bigint: true })
-    if (`${dev}:${ino}` !== inode) return
+    if (inodeOf(await fileSystem.lstat(target, { bigint: true })) !== inode) return
     const seconds = mtimeMs / 1000
     await fileSystem.utimes(target, seconds, seconds)
   } catch {

@@ -58,8 +58,16 @@ export function fileIdentity(stats: Omit<ReadStats, 'nlink'>): FileIdentity {
   return `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}`
 }
 
-/** @returns what stays the same when a file is renamed or gets another name: device and inode. */
-export function inodeOf(identity: FileIdentity): string {
+/** What stays the same when a file is renamed or gets another name: device and inode. */
+export type Inode = string
+
+/** @param stats - from `lstat` or `fstat` with `bigint: true`. */
+export function inodeOf({ dev, ino }: Pick<ReadStats, 'dev' | 'ino'>): Inode {
+  return `${dev}:${ino}`
+}
+
+/** @returns the device and inode in the identity of a version. */
+export function inodeIn(identity: FileIdentity): Inode {
   return identity.split(':', 2).join(':')
 }
 

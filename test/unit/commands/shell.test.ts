@@ -214,7 +214,9 @@ describe('an export', () => {
         err: `${join(cwd, 'dir')} is a directory; name a file in it\n`,
       })
     }
-    expect((await run('export', '--output', 'no/x.md')).err).toContain('its folder is not there')
+    expect((await run('export', '--output', 'no/x.md')).err).toContain(
+      'is no directory; make it first',
+    )
   })
 
   test('leaves out what cannot be read, says so, and ends with 1', async () => {

@@ -54,8 +54,8 @@ describe('the file of an export', () => {
     })
     expect(await readdir(directory)).toEqual([])
     await expect(writeExportFile(join(directory, 'no', 'x'), 'text', false)).rejects.toMatchObject({
-      code: 'WRITE_FAILED',
-      errno: 'ENOENT',
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringMatching(/no is no directory; make it first$/u),
     })
   })
 })
