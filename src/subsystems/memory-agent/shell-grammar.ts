@@ -173,8 +173,10 @@ function writtenOutSize(pattern: string): number {
   let size = 0
   let last = 0
   const repeat = (times: number): void => {
-    size += last * (times - 1)
-    last *= times
+    // Not to Infinity: less it would be no number.
+    const more = Math.min(last * times, Number.MAX_SAFE_INTEGER)
+    size += more - last
+    last = more
   }
   for (const [, low, comma, high, character] of pattern.matchAll(PATTERN_PART)) {
     if (low !== undefined) {

@@ -109,6 +109,8 @@ describe('the shell of the memory agent', () => {
       "grep -E '((.{100}){100}){2}' f",
       "grep '\\(\\(a\\{100\\}\\)\\{100\\}\\)\\+' f",
       "grep -e '(a{200}){51}' f",
+      `grep -E 'a${'{255}'.repeat(140)}{1}' f`,
+      `grep -E '(a${'{255}'.repeat(140)})+' f`,
     ]
     expect(refused.filter((command) => allowsCommand(world, command))).toEqual([])
     const safe = [
